@@ -18,17 +18,20 @@ export interface Bug {
   readonly steps: readonly Kind[];
   /** With the actions process and CRMs. */
   readonly hasActions: boolean;
+  /** With operators at the end of the round. */
+  readonly hasOperators: boolean;
   readonly edits: readonly Edit[];
 }
 
 const bug = (
   name: string,
   what: string,
-  steps: readonly (Kind | "with_actions")[],
+  steps: readonly (Kind | "with_actions" | "with_operators")[],
   ...edits: readonly Edit[]
 ): Bug => ({
   ...{ name, what, edits, hasActions: steps.includes("with_actions") },
-  steps: steps.filter((step) => step !== "with_actions"),
+  hasOperators: steps.includes("with_operators"),
+  steps: steps.filter((step) => step !== "with_actions" && step !== "with_operators"),
 });
 
 const accept = "sql/functions/accept.sql";

@@ -44,6 +44,9 @@ export class Callers {
   readonly #world: World;
   readonly #clients = new Map<string, Client>();
   #running: Promise<unknown> = Promise.resolve();
+  /** The addresses of people of whom there is more than one post. */
+  related: readonly string[] = [];
+  #rounds = 0;
   /** Whether all are to come to an end. */
   isStopping = false;
 
@@ -75,6 +78,50 @@ export class Callers {
   async postLast(count: number): Promise<void> {
     const last = new Caller(lastCaller, this, this.#world, chance(this.#world.plan.seed));
     await Promise.all(Array.from({ length: count }, () => last.post()));
+  }
+
+  /** Posts as many as that of a kind to one tenant at once, without Idempotency-Keys. */
+  async postAtOnce(what: Posted["what"], count: number, tenant: string): Promise<readonly Posted[]> {
+    this.#rounds += 1;
+    const last = new Caller(lastCaller + this.#rounds, this, this.#world, chance(this.#world.plan.seed));
+    const posts = Array.from({ length: count }, () => last.make(what, tenant));
+    await this.repeat(posts);
+    return posts;
+  }
+
+  /** Posts all of them, again, at once. */
+  async repeat(posts: readonly Posted[]): Promise<void> {
+    const again = new Caller(lastCaller, this, this.#world, chance(this.#world.plan.seed));
+    await Promise.all(posts.map((post) => again.toTheEnd(post)));
+  }
+
+  /** Posts leads, held forms and what is kept aside, some of the same people, whose addresses are {@linkcode related}. */
+  async postRelated(count: number): Promise<void> {
+    const held = await this.postAtOnce("trapped_form", 3 * count, "north");
+    this.related = held.slice(0, count).map(({ content }) => String(content.expected.email));
+    const used = (await this.postAtOnce("lead", 2 * count, "south")).map((lead, index) => ({
+      ...{ ...lead, idempotencyKey: `used-${index}` },
+    }));
+    await this.repeat(used);
+    const others = await this.postAtOnce("lead", 3 * count, "north");
+    const named = (content: Content, index: number): string => {
+      const lead = JSON.parse(content.spell(chance(index)));
+      return JSON.stringify({ ...lead, email: this.related[index] ?? lead.email });
+    };
+    // Of some people there are leads of their own, and leads kept aside under others' Idempotency-Keys.
+    await this.repeat(others.map(({ content }, index) => {
+      const isTheirs = index < count;
+      const body = isTheirs ? named(content, index) : content.spell(chance(index));
+      const expected = { ...content.expected, ...(isTheirs ? { email: this.related[index] } : {}) };
+      return { ...(used[index % used.length] as Posted), content: { ...content, expected }, body };
+    }));
+    await this.repeat(
+      others.slice(0, count).map((one, index) => {
+        const content = { ...one.content, name: `${one.content.name}-own` };
+        const expected = { ...content.expected, email: this.related[index] };
+        return { ...one, content: { ...content, expected }, body: named(content, index) };
+      }),
+    );
   }
 
   close(): void {
@@ -149,12 +196,12 @@ class Caller {
   async act(): Promise<unknown> {
     const how = this.#how;
     const dice = how.below(100);
-    if (dice < 40) return await this.#toTheEnd(this.#newLead(how.oneIn(3) ? null : this.#freshKey()));
+    if (dice < 40) return await this.toTheEnd(this.#newLead(how.oneIn(3) ? null : this.#freshKey()));
     if (dice < 48) return await this.#again();
     if (dice < 53) return await this.#otherLead();
     if (dice < 58) return await this.#sameElsewhere();
     if (dice < 66) return await this.#atOnce();
-    if (dice < 76) return await this.#toTheEnd(this.#newForm(how.oneIn(5)));
+    if (dice < 76) return await this.toTheEnd(this.#newForm(how.oneIn(5)));
     if (dice < 82) {
       this.#made += 1;
       const { body, fields } = invalidBody(how, this.#name);
@@ -174,9 +221,15 @@ class Caller {
     this.#keep(post);
   }
 
+  /** Makes one of its kind for a tenant, without an Idempotency-Key. */
+  make(what: Posted["what"], tenant: string): Posted {
+    const one = what === "lead" ? this.#newLead(null) : this.#newForm(what === "trapped_form");
+    return { ...one, tenant, idempotencyKey: null };
+  }
+
   /** Posts one new lead, to the end. */
   async post(): Promise<void> {
-    await this.#toTheEnd(this.#newLead(this.#freshKey()));
+    await this.toTheEnd(this.#newLead(this.#freshKey()));
   }
 
   get #name(): string {
@@ -184,7 +237,9 @@ class Caller {
   }
 
   #freshKey(): string {
-    return `lot-${this.#name}`;
+    const name = `lot-${this.#name}`;
+    // Two that differ in their last character, or in case alone, are two.
+    return this.#how.pick([name, name, name, name.toUpperCase(), `'";,\\ ${name}`, name.padStart(200, "~")]);
   }
 
   #key(tenant: string, surface: "intake" | "forms"): Key {
@@ -198,7 +253,7 @@ class Caller {
   }
 
   #tenant(): string {
-    return this.#how.pick(["north", "north", "south", "south", "sandbox"]);
+    return this.#how.pick(["north", "north", "south", "south", "sandbox", "bare"]);
   }
 
   #newLead(idempotencyKey: string | null): Posted {
@@ -212,7 +267,7 @@ class Caller {
     const content = formOf(this.#how, this.#name, { trap });
     return {
       ...{ what: trap ? "trapped_form" : "form", content, body: content.spell(this.#how) },
-      tenant: this.#how.pick(["north", "south"]),
+      tenant: this.#how.pick(["north", "south", "bare"]),
       idempotencyKey: this.#how.oneIn(2) ? null : this.#freshKey(),
     };
   }
@@ -241,7 +296,7 @@ class Caller {
   }
 
   /** As the specification asks: again after 503, 429 and silence, until there is an answer; a few give up. */
-  async #toTheEnd(post: Posted): Promise<void> {
+  async toTheEnd(post: Posted): Promise<void> {
     for (let tries = 0; tries < triesMax; tries += 1) {
       const status = (await this.#send(post)).answer?.status ?? 503;
       if (status === 200 || status === 202) return this.#keep(post);
@@ -277,7 +332,7 @@ class Caller {
     const earlier = this.#earlier();
     if (earlier?.what !== "lead") return;
     const tenant = this.#how.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
-    await this.#toTheEnd({ ...earlier, tenant });
+    await this.toTheEnd({ ...earlier, tenant });
   }
 
   async #atOnce(): Promise<void> {

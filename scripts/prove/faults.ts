@@ -195,17 +195,22 @@ const simple: Partial<Record<Kind, Fault>> = {
     if (databaseMs !== null) world.notes.revoked.push({ keyId: key.id, fromMs, returnedAtMs, databaseMs });
   },
   async day_passes({ world }) {
-    const before = world.notes.clockSteps.reduce((sum, { stepMs }) => sum + stepMs, 0);
-    const fromMs = nowMs();
-    await world.sql.unsafe(
-      `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
-       as $$ select clock_timestamp() + interval '${(before + dayMs) / 1000} seconds' $$`,
-    );
-    world.notes.clockSteps.push({ fromMs, toMs: nowMs(), stepMs: dayMs });
+    await moveClock(world, dayMs);
   },
   burst_of_key: ({ callers, node }) => callers.burst("burst_of_key", node.index),
   burst_of_address: ({ callers, node }) => callers.burst("burst_of_address", node.index),
 };
+
+/** Sets the database's clock on. */
+export async function moveClock({ sql, notes: { clockSteps } }: World, stepMs: number): Promise<void> {
+  const before = clockSteps.reduce((sum, step) => sum + step.stepMs, 0);
+  const fromMs = nowMs();
+  await sql.unsafe(
+    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
+     as $$ select clock_timestamp() + interval '${(before + stepMs) / 1000} seconds' $$`,
+  );
+  clockSteps.push({ fromMs, toMs: nowMs(), stepMs });
+}
 
 async function endNode({ world, node }: Parts, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
   if (!await node.process.end(signal)) world.notes.unstarted.push(`service ${node.index}, after ${signal}`);

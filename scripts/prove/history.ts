@@ -65,6 +65,8 @@ export interface Arrived {
   readonly eventId: string;
   /** Whose sink it arrived at: the tenant in the CRM's address; the one that the body names, at the tier. */
   readonly tenant: string;
+  /** The rest of a CRM's address; `null` at the tier. */
+  readonly route: string | null;
   readonly body: string;
   readonly atMs: number;
   /** The serial number of the client's certificate; `null` at a CRM. */
@@ -205,6 +207,11 @@ export interface History extends Readonly<Notes> {
   /** Whether nothing waited any more within the time that was given; else what did. */
   readonly undrained: string | null;
   readonly tables: Tables;
+  /** What operators did, how often, and what then was not as the model says; `null` in a round without them. */
+  readonly operated: {
+    readonly found: readonly string[];
+    readonly verbs: Readonly<Record<string, number>>;
+  } | null;
   /** What the processes and the server wrote. */
   readonly logs: readonly { readonly name: string; readonly text: string }[];
 }

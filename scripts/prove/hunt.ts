@@ -39,9 +39,13 @@ function plant({ edits }: Bug): string {
 }
 
 /** Runs a tree by a bug's plan, and returns what was found. */
-async function tryPlan({ steps, hasActions }: Bug, seed: number, tree: string): Promise<Violation[]> {
+async function tryPlan(
+  { steps, hasActions, hasOperators }: Bug,
+  seed: number,
+  tree: string,
+): Promise<Violation[]> {
   const plan = makePlan({
-    ...{ seed, hasActions, runMs: 8_000, nodes: 2, callers: 12, pauseMs: 40, only: steps },
+    ...{ seed, hasActions, hasOperators, runMs: 8_000, nodes: 2, callers: 12, pauseMs: 40, only: steps },
     ...{ nodeKillMs: 1_500, postgresKillMs: 2_500 },
   });
   const options = { tree, diskMegabytes: 256, runtimes: ["node"], calmMs: 1_500, drainMs: 30_000 } as const;
@@ -71,7 +75,7 @@ export async function huntAll(names: readonly string[], seed: number): Promise<b
   const unclean: Violation[] = [];
   for (const bug of bugs.filter(({ name }) => names.length === 0 || names.includes(name))) {
     // What would be found without the bug proves nothing.
-    const schedule = `${bug.steps} ${bug.hasActions}`;
+    const schedule = `${bug.steps} ${bug.hasActions} ${bug.hasOperators}`;
     if (!asked.has(schedule)) unclean.push(...await tryPlan(bug, seed, ownTree));
     asked.add(schedule);
     const one = await hunt(bug, seed);

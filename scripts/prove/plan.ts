@@ -67,6 +67,8 @@ export interface Plan {
   readonly nodes: number;
   /** With the real actions process between the service and the CRMs. */
   readonly hasActions: boolean;
+  /** With operators at its end. */
+  readonly hasOperators: boolean;
   /** How many clients post. */
   readonly callers: number;
   /** Between two requests of a caller, on average. */
@@ -109,7 +111,7 @@ const tierKinds: readonly Kind[] = ["actions_kill", "actions_stop"];
 /** Makes the plan of a seed. */
 export function makePlan(options: PlanOptions): Plan {
   const how = chance(options.seed);
-  const { runMs, nodes, hasActions, callers, pauseMs, only, eachOnce = false } = options;
+  const { runMs, nodes, hasActions, hasOperators, callers, pauseMs, only, eachOnce = false } = options;
   const steps: Step[] = [];
   const isMeant = (kind: Kind) => (only?.includes(kind) ?? true) && (hasActions || !tierKinds.includes(kind));
   const lane = (name: Lane, gapMs: (turn: readonly Kind[]) => number, node?: number) => {
@@ -143,7 +145,7 @@ export function makePlan(options: PlanOptions): Plan {
   lane("files", () => 8_000);
   lane("people", () => only === undefined ? 4_000 : 1_200);
   steps.sort((a, b) => a.atMs - b.atMs);
-  return { seed: options.seed, runMs, nodes, hasActions, callers, pauseMs, steps };
+  return { seed: options.seed, runMs, nodes, hasActions, hasOperators, callers, pauseMs, steps };
 }
 
 function shuffled<T>(all: readonly T[], how: Chance): T[] {

@@ -10,6 +10,7 @@ import { Client, shownSerial } from "./client.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { perform } from "./faults.ts";
 import { type History, membersOf, slowMachine } from "./history.ts";
+import { Operators } from "./operator.ts";
 import type { Plan } from "./plan.ts";
 import { askReport, readTables } from "./tables.ts";
 import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
@@ -40,6 +41,7 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
   const world = await World.open(plan, options);
   const callers = new Callers(world);
   const { notes } = world;
+  const operators = plan.hasOperators ? new Operators(world, callers) : null;
   try {
     const stopWatching = watch(world);
     const startedAtMs = nowMs();
@@ -50,18 +52,23 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
     await pause(options.calmMs);
     await callers.stop();
     await leaveOrphans(world, callers);
+    await operators?.prepare();
     const drained = await drain(world, options.drainMs);
     await figuresFollow(world);
     await stopWatching();
     const shown = await certificatesShown(world);
     const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
+    const tables = await readTables(world.sql, report);
+    const arrived = [...world.sink.arrived];
+    await operators?.work();
     for (const { process } of world.nodes) await process.stop("SIGTERM");
     return {
       ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
-      ...{ asked: callers.asked, arrived: world.sink.arrived, calmAtMs, shown, logs: world.logs() },
-      tables: await readTables(world.sql, report),
+      ...{ asked: callers.asked, arrived, calmAtMs, shown, logs: world.logs(), tables },
+      operated: operators && { found: operators.found, verbs: operators.verbs },
     };
   } finally {
+    operators?.close();
     callers.close();
     await world.close();
   }
@@ -72,7 +79,8 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
  * of the proof's own, straight to the server. When even that takes long while nothing is done to the server, a service that
  * refuses or is late has its reason.
  */
-function watch({ nodes, notes, sql, authority }: World): () => Promise<void> {
+function watch(world: World): () => Promise<void> {
+  const { nodes, notes, sql, authority } = world;
   let isOver = false;
   const client = new Client({ address: "127.0.1.2", ca: authority.pem, isHttp2: false });
   const look = async (node: number, port: number) => {
@@ -85,6 +93,7 @@ function watch({ nodes, notes, sql, authority }: World): () => Promise<void> {
     notes.looks.push({ node, sentAtMs, doneAtMs: nowMs(), status: answer?.status ?? null, health });
   };
   const beat = async () => {
+    if (world.isQuiet) return;
     const fromMs = nowMs();
     await sql`select pg_logical_emit_message(true, 'proof', '')`.catch(() => {});
     const toMs = nowMs();

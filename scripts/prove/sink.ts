@@ -93,7 +93,8 @@ export class Sink {
       const arrived: Arrived = {
         at: this.#place,
         eventId: isTier ? path.slice("/v1/events/".length) : String(request.headers["webhook-id"]),
-        tenant: isTier ? tenantOf(body) : path.slice("/hook/".length),
+        tenant: isTier ? tenantOf(body) : path.split("/")[2] ?? "",
+        route: isTier ? null : path.slice("/hook/".length),
         ...{ body, atMs: nowMs(), certificate, said: null, saidAtMs: null },
       };
       this.arrived.push(arrived);

@@ -15,6 +15,7 @@ export class Tally {
   readonly #answers: Counts = {};
   readonly #events: Counts = {};
   readonly #done: Counts = {};
+  readonly #verbs: Counts = {};
   readonly #violations: Counts = {};
 
   /** Adds a round. */
@@ -48,6 +49,8 @@ export class Tally {
       "keys revoked": rest.revoked.length,
       "looks at health": rest.looks.length,
     });
+    add(this.#verbs, rest.operated?.verbs ?? {});
+    for (const { what } of asked) add(this.#verbs, { [`posts: ${what.replaceAll("_", " ")}`]: 1 });
   }
 
   /** Findings in all. */
@@ -62,6 +65,7 @@ export class Tally {
       "Requests by answer": this.#answers,
       "Events and deliveries": this.#events,
       "Done to the parts": this.#done,
+      "Verbs": this.#verbs,
       "Violations": this.violations === 0 ? { "of any rule": 0 } : this.#violations,
     };
     return Object.entries(parts).map(([title, counts]) => {

@@ -24,7 +24,8 @@ interface KeyOptions {
 type Tenant = Notes["tenants"][number];
 
 /**
- * Two customers with a campaign, a form and keys to be revoked; a sandbox; and one whose key has the published limit.
+ * Three customers with a campaign, a form and keys to be revoked: one with a retention, one with routes by source and form,
+ * one without a route. A sandbox; and one whose key has the published limit.
  * `crmUrl` gets the customer's name.
  */
 export async function makeTenants(
@@ -33,22 +34,25 @@ export async function makeTenants(
 ): Promise<Pick<Notes, "tenants" | "keys">> {
   const tenants: Tenant[] = [];
   const keys: Key[] = [];
-  const tenant = async (slug: string, sandbox: boolean) => {
+  const tenant = async (slug: string, routes: Record<string, [source: string, form: string]> = {}) => {
+    const sandbox = slug === "sandbox";
+    const retention = slug === "north" ? 3650 : null;
     const [row] = await sql<{ id: number }[]>`
-      insert into tenant (slug, name, sandbox) values (${slug}, ${slug}, ${sandbox}) returning id`;
+      insert into tenant (slug, name, sandbox, retention_days) values (${slug}, ${slug}, ${sandbox}, ${retention}) returning id`;
     const made = { id: row?.id as number, slug, sandbox };
     tenants.push(made);
-    if (sandbox) return made;
     const secret = `whsec_${Buffer.alloc(32, made.id).toString("base64")}`;
-    await sql`
-      insert into actions.route (tenant_id, kind, address, secret)
-      values (${made.id}, 'crm', ${`${crmUrl}/${slug}`}, ${secret})`;
+    for (const [path, [source, form]] of Object.entries(routes)) {
+      await sql`
+        insert into actions.route (tenant_id, kind, address, secret, source, form)
+        values (${made.id}, 'crm', ${`${crmUrl}/${path}`}, ${secret}, ${source}, ${form})`;
+    }
     return made;
   };
   const key = async (of: Tenant, label: string, { campaign, forms, limited }: KeyOptions = {}) => {
     const text = keyText(how, forms ? "form_live_" : of.sandbox ? "lead_test_" : "lead_live_");
     const surface = forms ? "forms" : "intake";
-    const raised = limited ? null : 1_000_000;
+    const raised = 1_000_000;
     const [row] = await sql<{ id: number }[]>`
       insert into api_key
         (tenant_id, campaign_id, surface, label, digest, last4, limit_per_minute, limit_burst, limit_until)
@@ -57,8 +61,8 @@ export async function makeTenants(
       campaign ?? ""
     }), ${surface}, ${label},
         decode(${keyDigest(text)}, 'hex'), ${text.slice(-4)}, ${raised}, ${raised}, ${
-      limited ? null : farAway
-    }
+      // One that was raised until long ago has the published limit.
+      limited ? "2001-01-01" : farAway}
       ) returning id`;
     keys.push({
       ...{ id: row?.id as number, tenant: of.slug, text, surface, label, campaign: campaign ?? null },
@@ -68,8 +72,13 @@ export async function makeTenants(
 
   await sql`insert into ip_limit (network, per_minute, burst, until)
     values (${raisedNetwork}::cidr, 10000000, 1000000, ${farAway})`;
-  for (const slug of ["north", "south"]) {
-    const made = await tenant(slug, false);
+  const routes = {
+    north: { north: ["", ""] },
+    south: { south: ["", ""], "south/kept": ["kept", ""], "south/contact": ["", "contact"] },
+    bare: {},
+  } as const;
+  for (const [slug, all] of Object.entries(routes)) {
+    const made = await tenant(slug, all as unknown as Record<string, [string, string]>);
     const campaign = `${slug}-spring`;
     await sql`insert into campaign (tenant_id, slug) values (${made.id}, ${campaign})`;
     await sql`insert into form (tenant_id, form_key, required) values (${made.id}, 'contact', '{name,email}')`;
@@ -77,7 +86,7 @@ export async function makeTenants(
     for (let spare = 0; spare < spareKeys; spare += 1) await key(made, `spare-${spare}`, { campaign });
     await key(made, "site", { forms: true });
   }
-  await key(await tenant("sandbox", true), "sandbox");
-  await key(await tenant("tight", false), "tight", { limited: true });
+  await key(await tenant("sandbox"), "sandbox");
+  await key(await tenant("tight", { tight: ["", ""] }), "tight", { limited: true });
   return { tenants, keys };
 }

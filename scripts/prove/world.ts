@@ -87,6 +87,8 @@ export class World {
     ...{ tenants: [], keys: [], looks: [], happened: [], ended: [], revoked: [] },
     ...{ clockSteps: [], swapped: [], lives: [], unstarted: [] },
   };
+  /** The proof itself writes nothing now. */
+  isQuiet = false;
   readonly #ports: readonly number[];
 
   private constructor(
@@ -126,6 +128,9 @@ export class World {
         shared_buffers: "32MB",
         max_wal_size: "64MB",
         min_wal_size: "32MB",
+        // What nobody has waited for stays off the disk, so that a kill shows it.
+        wal_writer_delay: "10s",
+        wal_writer_flush_after: "1GB",
       },
     });
     const ports: number[] = [];
@@ -221,6 +226,14 @@ export class World {
     const fromMs = nowMs();
     return (noCommit = null) =>
       void this.notes.happened.push({ kind, node, fromMs, toMs: nowMs(), noCommit });
+  }
+
+  /** Whether each process said last that it is healthy, since a moment. */
+  isHealthySince(atMs: number): boolean {
+    return this.nodes.every(({ index }) => {
+      const look = this.notes.looks.findLast(({ node }) => node === index);
+      return look?.health?.ok === true && look.sentAtMs > atMs;
+    });
   }
 
   /** What the parts have written. */

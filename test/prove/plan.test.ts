@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { type Kind, kinds, makePlan } from "../../scripts/prove/plan.ts";
 
 const options = {
-  ...{ seed: 11, runMs: 600_000, nodes: 2, hasActions: false, callers: 4, pauseMs: 50 },
+  ...{ seed: 11, runMs: 600_000, nodes: 2, hasActions: false, hasOperators: false, callers: 4, pauseMs: 50 },
   ...{ nodeKillMs: 3_000, postgresKillMs: 15_000 },
 };
 const all: Kind[] = Object.values(kinds).flat();

@@ -28,6 +28,7 @@ async function round(
       nodeKillMs: 3_000,
       postgresKillMs: 10_000,
       eachOnce: true,
+      hasOperators: true,
       ...options,
     },
   });

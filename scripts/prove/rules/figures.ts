@@ -6,6 +6,7 @@
 
 import type { History } from "../history.ts";
 import { keyDigest, marker } from "../leads.ts";
+import { rarelyDone } from "../operator.ts";
 import { disturbances, isTouched, type Rules, seconds, withoutCommit } from "./rule.ts";
 
 /** DECISIONS, `GET /healthz`: a real write no older than 2 s; with what a busy machine adds. */
@@ -78,6 +79,9 @@ export const figureRules: Rules = {
     const isHealthy = looks.some(({ sentAtMs, status }) => sentAtMs > calmAtMs && status === 200);
     return [...found, ...lastFigures(history), ...(isHealthy ? [] : ["nobody was healthy in the end"])];
   },
+
+  /** What operators do changes the rows that it should, as it should, and no others; each verb was done. */
+  operators: ({ operated }) => operated === null ? [] : [...operated.found, ...rarelyDone(operated.verbs)],
 
   /** SPEC, Authentication: no key, no digest of one and no content of a lead is in anything that a process writes. */
   logs: ({ logs, keys }) =>

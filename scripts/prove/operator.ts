@@ -1,0 +1,596 @@
+/**
+ * What operators do at the end of a round, when nothing else goes on. Around each of their verbs all tables are read, and every
+ * row must be what the model makes of the rows before: what changed as the model says, and nothing else.
+ *
+ * @module
+ */
+
+import type { Callers } from "./callers.ts";
+import { nowMs, pause, waitFor } from "./clock.ts";
+import { Ctl } from "./ctl.ts";
+import { moveClock } from "./faults.ts";
+import type { World } from "./world.ts";
+
+/** How often each verb is done. */
+export const times = 10;
+
+type Row = Readonly<Record<string, unknown>>;
+/** By table and key. */
+type Rows = ReadonlyMap<string, Row>;
+/** What the model says of rows: which columns become what, or that the row goes. */
+type Changes = Map<string, Row | null>;
+
+/** Something, whatever it is. */
+const any = Symbol("any");
+
+/** Tables with the keys of their rows; left out is what only helps the service. */
+const tables: Readonly<Record<string, string>> = {
+  ...{ tenant: "slug", campaign: "id", api_key: "id", ip_limit: "network", area: "term", form: "id" },
+  ...{ event: "event_id", submission: "event_id", outbox: "event_id", dead_letter: "event_id" },
+  ...{ attempt: "event_id || '/' || number", collision: "id", lead_contact: "event_id" },
+  ...{ "actions.route": "id", "actions.effect": "event_id || '/' || route_id", audit: "id" },
+};
+
+const minuteMs = 60_000;
+/** A post this long before the edge of its window is sure to be within it. */
+const edgeMs = 20_000;
+const patienceMs = 90_000;
+
+/** The operators of a round. */
+export class Operators {
+  /** What is not as the model says. */
+  readonly found: string[] = [];
+  /** How often each verb was done. */
+  readonly verbs: Record<string, number> = {};
+  readonly #world: World;
+  readonly #callers: Callers;
+  readonly #ctl: Ctl;
+
+  constructor(world: World, callers: Callers) {
+    this.#world = world;
+    this.#callers = callers;
+    this.#ctl = new Ctl(world.options.tree, world.databaseUrl);
+  }
+
+  close(): void {
+    this.#ctl.close();
+  }
+
+  /** Posts what the operators will need, over the edges of content windows and just before PostgreSQL dies. */
+  async prepare(): Promise<void> {
+    const { found, verbs } = this;
+    const callers = this.#callers;
+    const world = this.#world;
+    await callers.postRelated(times);
+    // Nothing but what is asked flushes the log then: what was answered and is not on disk is lost.
+    world.isQuiet = true;
+    for (const kind of ["trapped_form", "lead"] as const) {
+      for (let round = 0; round < 3; round += 1) {
+        const end = world.note("postgres_kill", null);
+        await callers.postAtOnce(kind, times / 2, "bare");
+        world.server.kill("SIGKILL");
+        verbs[`${kind} answered just before PostgreSQL dies`] =
+          (verbs[`${kind} answered just before PostgreSQL dies`] ?? 0) + times / 2;
+        await world.server.restart();
+        const backAtMs = nowMs();
+        await waitFor(() => world.isHealthySince(backAtMs), { deadlineMs: patienceMs });
+        end();
+      }
+    }
+    world.isQuiet = false;
+    for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", 24 * 60 * minuteMs]] as const) {
+      const posts = await callers.postAtOnce(kind, times, "south");
+      for (const stepMs of [windowMs - edgeMs, edgeMs + 5_000]) {
+        await moveClock(world, stepMs);
+        await callers.repeat(posts);
+      }
+      verbs[`${kind} over the edge of its window`] = times;
+    }
+    const early = world.sink.arrived.filter(({ tenant }) => tenant === "bare");
+    found.push(...early.map(({ eventId }) => `${eventId} arrived though its tenant has no route`));
+    const waiting = await world.sql<{ id: string }[]>`
+      select o.event_id as id from outbox as o join tenant as t on t.id = o.tenant_id
+      where t.slug = 'bare' and (o.made > 0 or o.spent > 0)`;
+    found.push(...waiting.map(({ id }) => `${id} has spent an attempt though its tenant has no route`));
+    await this.#ctl.run("tenant", "route", "bare", "--crm-url", `${world.sink.url}/hook/bare`);
+  }
+
+  /** Does every verb. */
+  async work(): Promise<void> {
+    await this.#halted(() => this.#withQueue());
+    await this.#halted(() => this.#withContent());
+    await this.#ctl.run("audit", "verify");
+  }
+
+  /** With all processes standing still; then they deliver what waits. */
+  async #halted(act: () => Promise<void>): Promise<void> {
+    const { nodes, actions, sink } = this.#world;
+    const processes = [...nodes.map(({ process }) => process), ...(actions === null ? [] : [actions])];
+    // What was begun ends at the server.
+    for (const process of processes) process.signal("SIGSTOP");
+    await this.#settled();
+    const from = sink.arrived.length;
+    await act();
+    const before = await this.#read();
+    for (const process of processes) process.signal("SIGCONT");
+    const isDone = await waitFor(async () => {
+      const [row] = await this.#world.sql`
+        select (select count(*) from outbox) + (select count(*) from lead_contact_todo) as left`;
+      return Number(row?.left) === 0;
+    }, { deadlineMs: patienceMs, everyMs: 100 });
+    if (isDone === null) this.found.push("what operators put in the queue is not delivered");
+    const after = await this.#read();
+    this.#compare("delivery", before, after, this.#delivered(before, from));
+  }
+
+  async #settled(): Promise<void> {
+    await waitFor(async () => {
+      const busy = await this.#world.sql`
+        select from pg_stat_activity where state = 'active' and usename in ('proof_service', 'proof_actions')`;
+      return busy.length === 0;
+    }, { deadlineMs: 10_000 });
+  }
+
+  /** Verbs that put events into the queue, or settle what is in it. */
+  async #withQueue(): Promise<void> {
+    const ids = (rows: Rows, table: string, isMeant: (row: Row) => boolean) =>
+      of(rows, table).filter(isMeant).map(({ event_id: id }) => String(id));
+    const held = ids(await this.#read(), "submission", (row) => isHeld(row) && row.dismissed_at === null);
+    const queued = (before: Rows, id: string, more: Row): [string, Row] => [`outbox ${id}`, {
+      ...{ event_id: id, tenant_id: at(before, `event ${id}`).tenant_id, due_at: any, ...more },
+    }];
+    await this.#each(
+      "submission.release",
+      held.slice(0, times),
+      (id) => this.#ctl.run("form", "release", id),
+      (
+        before,
+        id,
+      ) => [[`submission ${id}`, { released_at: any }], queued(before, id, { reason: "released" })],
+    );
+    await this.#each("submission.dismiss", held.slice(-times), (id) => this.#ctl.run("form", "dismiss", id), (
+      _,
+      id,
+    ) => [[`submission ${id}`, { dismissed_at: any }]]);
+
+    const open = of(await this.#read(), "collision").filter(({ settled_at: since }) => since === null);
+    const keys = open.map(({ id }) => String(id));
+    await this.#each(
+      "collision.accept",
+      keys.slice(0, times),
+      (id) => this.#ctl.run("collision", "accept", id),
+      (
+        before,
+        key,
+        after,
+      ) => {
+        const one = at(before, `collision ${key}`);
+        const id = String(at(after, `collision ${key}`).accepted_event_id);
+        const { kind, tenant_id: tenant } = at(before, `event ${one.event_id}`);
+        const { phone, email, last_name: lastName, form_id: form, score, reasons } = one;
+        const contact = { phone: null, email: null, last_name: null };
+        const { key_id: keyId, content_digest: content, flags, lead, extra, raw } = one;
+        return [
+          [`collision ${key}`, {
+            ...{ settled_at: any, accepted_event_id: any, lead: null, extra: null, raw: null, ...contact },
+          }],
+          [`event ${id}`, {
+            ...{
+              event_id: id,
+              kind,
+              tenant_id: tenant,
+              key_id: keyId,
+              received_at: any,
+              flags,
+              lead,
+              extra,
+              raw,
+            },
+            ...{ content_digest: content, dedupe_space: kind === "lead" ? "c" : "C" },
+          }],
+          [`outbox ${id}`, { event_id: id, tenant_id: tenant, due_at: any }],
+          ...(kind === "lead" ? [] : [[`submission ${id}`, {
+            ...{ event_id: id, tenant_id: tenant, form_id: form, verdict: "clean", score, reasons },
+            ...{ phone, email, last_name: lastName },
+          }] as [string, Row]]),
+        ];
+      },
+    );
+    await this.#each(
+      "collision.dismiss",
+      keys.slice(-times),
+      (id) => this.#ctl.run("collision", "dismiss", id),
+      (
+        _,
+        id,
+      ) => [[`collision ${id}`, { settled_at: any }]],
+    );
+
+    const rows = await this.#read();
+    const live = new Set(of(rows, "tenant").filter(({ sandbox }) => !sandbox).map(({ id }) => id));
+    const sent = ids(
+      rows,
+      "event",
+      ({ event_id: id, tenant_id: tenant }) =>
+        live.has(tenant) && !rows.has(`outbox ${id}`) && at(rows, `submission ${id}`).verdict !== "honeypot",
+    );
+    const [again, dead, done] = [0, 1, 2].map((part) => sent.slice(part * times, (part + 1) * times)) as [
+      string[],
+      string[],
+      string[],
+    ];
+    // As after a restore: nobody knows whether the customer has them.
+    const { sql } = this.#world;
+    await sql`select mark_effects_done(${dead}, ${dead.map(() => null)}::text[])`;
+    await sql`insert into dead_letter (event_id, tenant_id, died_at, reason)
+      select event_id, tenant_id, service_clock(), 'may_repeat' from event where event_id = any (${[
+      ...dead,
+      ...done,
+    ]})`;
+    await sql`insert into outbox_tally (state, delta) values ('dead', ${dead.length + done.length})`;
+    const made = (before: Rows, id: string) =>
+      Math.max(
+        0,
+        ...of(before, "attempt")
+          .filter((one) => one.event_id === id).map(({ number }) => Number(number)),
+      );
+    const repeat = (before: Rows, id: string, reason: string, sentBefore = 0) =>
+      queued(before, id, { made: made(before, id), sent_before: sentBefore, is_replay: true, reason });
+    const effects = (before: Rows, id: string) =>
+      routesOf(before, id).map((route) => ({
+        ...{ key: `actions.effect ${id}/${route.id}`, route: route.id, effect: route.kind },
+        known: before.get(`actions.effect ${id}/${route.id}`),
+      }));
+    await this.#each("dead.replay", dead, (id) => this.#ctl.run("dead", "replay", id), (before, id) => [
+      [`dead_letter ${id}`, null],
+      repeat(before, id, "replayed"),
+    ]);
+    await this.#each("dead.done", done, (id) => this.#ctl.run("dead", "done", id), (before, id) => [
+      [`dead_letter ${id}`, null],
+      repeat(before, id, "replayed"),
+      ...effects(before, id).flatMap(({ key, route, effect, known }): [string, Row][] =>
+        known?.is_done ? [] : [[key, {
+          ...{ event_id: id, route_id: route, effect, is_done: true, settled_at: any, lease: null },
+          ...{ lease_until: null, reason: null },
+        }]]
+      ),
+    ]);
+    await this.#each(
+      "event.send_again",
+      again,
+      (id) => this.#ctl.run("lead", "send-again", id),
+      (before, id) => [
+        repeat(before, id, "sent_again", made(before, id)),
+        ...effects(before, id).flatMap(({ key, known }): [string, Row][] =>
+          known === undefined ? [] : [[key, {
+            ...{ round: Number(known.round) + 1, is_done: false, lease: null, lease_until: null },
+            ...{ settled_at: null, reason: null, status: null, answer: null },
+          }]]
+        ),
+      ],
+    );
+    await this.#lateSettlements();
+    for (let time = 0; time < times; time += 1) await this.#disable();
+  }
+
+  /** A claim runs out, another holder has the rows, and only then the first one says what became of its sends. */
+  async #lateSettlements(): Promise<void> {
+    const world = this.#world;
+    const { sql } = world;
+    const claim = async (lease: string) => {
+      const rows = await sql<{ event_id: string; number: number }[]>`
+        select event_id, number from claim_outbox(${lease}, 1000, 100, (select array_agg(id) from tenant),
+          (select array_agg('-infinity'::text) from tenant), (select array_agg(${times}::int) from tenant))`;
+      return rows;
+    };
+    const settle = async (kind: string, lease: string, rows: Awaited<ReturnType<typeof claim>>) => {
+      const all = <T>(value: T) => rows.map(() => value);
+      await sql`select settle_outbox(${all(lease)}, ${rows.map((row) => row.event_id)},
+        ${rows.map((row) => row.number)}, ${all(kind)}, ${all("refused")}, ${all(500)}, ${all("late")}, ${
+        all(5)
+      },
+        ${all("t")}, ${all(0)})`;
+    };
+    const [first, second] = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
+      string,
+      string,
+    ];
+    const early = await claim(first);
+    await moveClock(world, minuteMs);
+    const late = await claim(second);
+    for (const kind of ["retry", "dead", "released"]) {
+      const before = await this.#read();
+      await settle(kind, first, early);
+      const expected: Changes = new Map(
+        kind !== "retry" ? [] : early.map((row) => [
+          `attempt ${row.event_id}/${row.number}`,
+          { outcome: "refused", status: 500, reason: "late", duration_ms: 5, at: any },
+        ]),
+      );
+      this.#compare(`a late ${kind}`, before, await this.#read(), expected);
+      this.#count(`late ${kind}`, early.length);
+    }
+    await settle("retry", second, late);
+  }
+
+  /** Disables each customer and enables it again; nothing of it is accepted meanwhile. */
+  async #disable(): Promise<void> {
+    for (const [verb, isDisabled] of [["disable", true], ["enable", false]] as const) {
+      const since = isDisabled ? any : null;
+      await this.#each(
+        `tenant.${verb}`,
+        ["south"],
+        (slug) => this.#ctl.run("tenant", verb, slug),
+        (before, slug) => [
+          [`tenant ${slug}`, { disabled_at: since }],
+          ...of(before, "api_key").filter((key) =>
+            key.tenant_id === at(before, `tenant ${slug}`).id && key.revoked_at === null
+          ).map((key): [string, Row] => [`api_key ${key.id}`, { suspended_at: since }]),
+        ],
+      );
+    }
+  }
+
+  /** Verbs that take content away. */
+  async #withContent(): Promise<void> {
+    const erased = await this.#callers.related;
+    for (const email of erased) {
+      const before = await this.#read();
+      await this.#ctl.run("erase", "--email", email);
+      const isTheirs = (row: Row) => String(row.raw).toLowerCase().includes(`"${email}"`);
+      this.#compare("person.erase", before, await this.#read(), removed(before, "erasure", isTheirs));
+      this.#count("person.erase", 1);
+    }
+    const dayMs = 24 * 60 * minuteMs;
+    await this.#each(
+      "tenant.retention",
+      ["north"],
+      (slug) => this.#ctl.run("tenant", "retention", slug, "--days", "2"),
+      (
+        _,
+        slug,
+      ) => [[`tenant ${slug}`, { retention_days: 2 }]],
+    );
+    await moveClock(this.#world, 2 * dayMs + minuteMs);
+    const before = await this.#read();
+    const tenant = at(before, "tenant north").id;
+    for (let examined = 1; examined > 0;) {
+      const [row] = await this.#world.sql<
+        { examined: number | null }[]
+      >`select examined from expire_content(500)`;
+      examined = row?.examined ?? 1;
+      if (row?.examined === null) await pause(100);
+    }
+    const changes = removed(
+      before,
+      "retention",
+      (row) => row.tenant_id === tenant,
+      (collision) => at(before, `event ${collision.event_id}`).tenant_id === tenant,
+    );
+    this.#compare("retention", before, await this.#read(), changes);
+    this.#count("event.expire", [...changes.keys()].filter((key) => key.startsWith("event ")).length);
+  }
+
+  #count(verb: string, count: number): void {
+    this.verbs[verb] = (this.verbs[verb] ?? 0) + count;
+  }
+
+  /** One verb, to each of several things, with its notes in the audit. */
+  async #each(
+    verb: string,
+    names: readonly string[],
+    act: (name: string) => Promise<unknown>,
+    model: (before: Rows, name: string, after: Rows) => (readonly [string, Row | null])[],
+  ): Promise<void> {
+    const before = await this.#read();
+    for (const name of names) {
+      await act(name).catch((error) => this.found.push(`${verb}: ${(error as Error).message}`));
+    }
+    const after = await this.#read();
+    this.#compare(verb, before, after, new Map(names.flatMap((name) => model(before, name, after))));
+    const noted = of(after, "audit").filter(({ id, action }) =>
+      !before.has(`audit ${id}`) && action === verb
+    );
+    if (noted.length !== names.length) {
+      this.found.push(`${verb}: the audit has ${noted.length} of ${names.length}`);
+    }
+    this.#count(verb, names.length);
+  }
+
+  async #read(): Promise<Rows> {
+    const rows = new Map<string, Row>();
+    for (const [table, key] of Object.entries(tables)) {
+      const all = await this.#world.sql.unsafe(
+        `select ${key} as key, to_jsonb(t) - 'last_used_at' as row from ${table} as t order by 1`,
+      );
+      for (const { key, row } of all) rows.set(`${table} ${key}`, row);
+    }
+    const { sql } = this.#world;
+    for (
+      const { state, sum } of await sql`select state, sum(delta)::int as sum from outbox_tally group by state`
+    ) {
+      rows.set(`tally ${state}`, { sum });
+    }
+    for (
+      const { id, sum } of await sql`select campaign_id as id, spend_cents::int as sum from campaign_spend`
+    ) {
+      rows.set(`spend ${id}`, { sum });
+    }
+    return rows;
+  }
+
+  /** Every row that is not what the model says, and every sum that is not that of its rows. */
+  #compare(verb: string, before: Rows, after: Rows, expected: Changes): void {
+    const wrong: string[] = [];
+    for (const key of new Set([...before.keys(), ...after.keys(), ...expected.keys()])) {
+      if (/^(audit|tally|spend) /.test(key)) continue;
+      const change = expected.get(key);
+      const [is, was] = [after.get(key), before.get(key)];
+      if (change === null ? is !== undefined : change === undefined ? isNot(is, was) : is === undefined) {
+        wrong.push(`${key} is ${JSON.stringify(is) ?? "gone"} and was ${JSON.stringify(was) ?? "not there"}`);
+      }
+      for (const column of Object.keys(change && is ? is : {})) {
+        const value = is?.[column];
+        const wanted = column in (change ?? {}) ? change?.[column] : was?.[column];
+        const isWrong = wanted === any
+          ? value === null
+          : wanted === undefined
+          ? !isEmpty(value)
+          : isNot(value, wanted);
+        if (isWrong) wrong.push(`${key}: ${column} is ${JSON.stringify(value)}`);
+      }
+    }
+    const campaigns = new Map(of(after, "api_key").map((key) => [key.id, key.campaign_id]));
+    const spend = (id: unknown) =>
+      of(after, "event").filter((event) => event.kind === "lead" && campaigns.get(event.key_id) === id)
+        .reduce(
+          (sum, { lead, cost_cents: kept }) => sum + Number(kept ?? (lead as Row | null)?.cost_cents ?? 0),
+          0,
+        );
+    const sums = [
+      ["tally pending", of(after, "outbox").length],
+      ["tally dead", of(after, "dead_letter").length],
+      ...of(after, "campaign").map(({ id }) => [`spend ${id}`, spend(id)] as const),
+    ] as const;
+    for (const [name, sum] of sums) {
+      const is = after.get(name)?.sum ?? 0;
+      if (is !== sum) wrong.push(`${name} is ${is} and not ${sum}`);
+    }
+    this.found.push(...wrong.map((what) => `after ${verb}: ${what.slice(0, 400)}`));
+  }
+
+  /** What a delivery of all that waits changes, and whether each arrived where and as often as it should. */
+  #delivered(before: Rows, from: number): Changes {
+    const { plan, sink } = this.#world;
+    const changes: Changes = new Map();
+    const wanted: string[] = [];
+    for (const { event_id: id, made, tenant_id: tenant } of of(before, "outbox")) {
+      const number = Number(made) + 1;
+      const event = at(before, `event ${id}`);
+      changes.set(`outbox ${id}`, null);
+      changes.set(`attempt ${id}/${number}`, {
+        ...{
+          event_id: id,
+          number,
+          at: any,
+          outcome: "delivered",
+          status: any,
+          duration_ms: any,
+          spent: true,
+        },
+      });
+      if (event.kind === "lead") {
+        const { phone, email, last_name: last } = event.lead as Row;
+        const row = {
+          event_id: id,
+          phone,
+          email: email ?? null,
+          last_name: String(last).replace(/[A-Z]/g, (one) => one.toLowerCase()),
+        };
+        if (!before.has(`lead_contact ${id}`)) changes.set(`lead_contact ${id}`, row);
+      }
+      const slug = of(before, "tenant").find((one) => one.id === tenant)?.slug;
+      if (!plan.hasActions) wanted.push(`${id} ${slug}`);
+      for (const route of plan.hasActions ? routesOf(before, String(id)) : []) {
+        const key = `actions.effect ${id}/${route.id}`;
+        const known = before.get(key);
+        if (known?.is_done) continue;
+        wanted.push(`${id} ${String(route.address).split("/hook/")[1]}`);
+        changes.set(key, {
+          ...{ event_id: id, route_id: route.id, effect: route.kind, round: known?.round ?? 0 },
+          ...{
+            attempts: Number(known?.attempts ?? 0) + 1,
+            is_done: true,
+            settled_at: any,
+            status: 200,
+            answer: any,
+          },
+        });
+      }
+    }
+    const came = sink.arrived.slice(from).map(({ eventId, tenant, route }) =>
+      `${eventId} ${route ?? tenant}`
+    );
+    const count = (all: readonly string[], one: string) => all.filter((other) => other === one).length;
+    for (const one of new Set([...came, ...wanted])) {
+      if (count(came, one) !== count(wanted, one)) {
+        this.found.push(`${one} arrived ${count(came, one)} times and not ${count(wanted, one)}`);
+      }
+    }
+    return changes;
+  }
+}
+
+const of = (rows: Rows, table: string): Row[] =>
+  [...rows].filter(([key]) => key.startsWith(`${table} `)).map(([, row]) => row);
+const at = (rows: Rows, key: string): Row => rows.get(key) ?? {};
+const isHeld = ({ verdict, released_at: since }: Row) =>
+  verdict !== undefined && verdict !== "clean" && since === null;
+const isNot = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
+const isEmpty = (value: unknown) => value === null || value === false || value === 0 || String(value) === "";
+
+/** The closest routes of an event. */
+function routesOf(rows: Rows, id: string): Row[] {
+  const { tenant_id: tenant, key_id: key } = at(rows, `event ${id}`);
+  const source = at(rows, `api_key ${key}`).label;
+  const form = at(rows, `form ${at(rows, `submission ${id}`).form_id}`).form_key ?? "";
+  const all = of(rows, "actions.route").filter((route) =>
+    route.tenant_id === tenant && (route.source === "" || route.source === source) &&
+    (route.form === "" || route.form === form)
+  );
+  return all.filter(({ closeness }) =>
+    closeness === Math.max(...all.map((route) => Number(route.closeness)))
+  );
+}
+
+/** What takes the content out of events, and out of what was kept aside. */
+function removed(
+  rows: Rows,
+  by: string,
+  isMeant: (event: Row) => boolean,
+  isAside: (collision: Row) => boolean = isMeant,
+): Changes {
+  const changes: Changes = new Map();
+  const contact = { phone: null, email: null, last_name: null };
+  const none = { lead: null, extra: null, raw: null, content_digest: null };
+  const events = of(rows, "event").filter((event) => event.removed_at === null && isMeant(event));
+  for (const event of events) {
+    const { event_id: id, kind, lead, dedupe_space: space, dedupe_digest: digest } = event;
+    const cost = kind === "lead" ? (lead as Row).cost_cents ?? null : null;
+    const isOfKey = String(space).toLowerCase() === "k";
+    changes.set(`event ${id}`, {
+      ...{ ...none, idempotency_key: null, dedupe_digest: isOfKey ? digest : null, cost_cents: cost },
+      ...{ removed_at: any, removed_by: by },
+    });
+    const submission = rows.get(`submission ${id}`);
+    if (submission !== undefined) {
+      const isOpen = isHeld(submission) && submission.dismissed_at === null;
+      changes.set(`submission ${id}`, { ...contact, ...(isOpen ? { dismissed_at: any } : {}) });
+    }
+    for (const key of [`lead_contact ${id}`, `outbox ${id}`, `dead_letter ${id}`]) {
+      if (rows.has(key)) changes.set(key, null);
+    }
+  }
+  const ids = new Set(events.map(({ event_id: id }) => id));
+  for (const { event_id: id, number } of of(rows, "attempt")) {
+    if (ids.has(id)) changes.set(`attempt ${id}/${number}`, { reason: null });
+  }
+  for (const { event_id: id, route_id: route } of of(rows, "actions.effect")) {
+    if (ids.has(id)) {
+      changes.set(`actions.effect ${id}/${route}`, { reason: null, status: null, answer: null });
+    }
+  }
+  for (const one of of(rows, "collision")) {
+    const isGone = isAside(one) || ids.has(one.accepted_event_id);
+    if (isGone && one.content_digest !== null) {
+      changes.set(`collision ${one.id}`, { ...none, ...contact, settled_at: one.settled_at ?? any });
+    }
+  }
+  return changes;
+}
+
+/** What a verb done less than ten times would not show. */
+export function rarelyDone(verbs: Readonly<Record<string, number>>): string[] {
+  return Object.entries(verbs).filter(([, count]) => count < times)
+    .map(([verb, count]) => `${verb} was done ${count} times`);
+}
