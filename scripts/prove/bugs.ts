@@ -355,6 +355,105 @@ export const bugs: readonly Bug[] = [
     '"extra":${row.extra ?? "{}"},',
     '"extra":{},',
   ]),
+  // What operators do, and customers of all shapes.
+  bug("forms not awaited", "a batch with forms is answered before it is on disk", ["with_operators"], [
+    accept,
+    "  perform keep_promise();",
+    "  perform keep_promise(); if p_form_id <> '' then perform set_config('synchronous_commit', 'off', true); end if;",
+  ]),
+  bug("retention not queued", "what a tenant with a retention gets is not delivered", ["with_operators"], [
+    accept,
+    "select i.event_id, i.tenant_id, v_now from inserted as i",
+    "select i.event_id, i.tenant_id, v_now from (select i.* from inserted as i join tenant as t on t.id = i.tenant_id and t.retention_days is null) as i",
+  ]),
+  bug("lease fence off by one", "a late retry resets the row that another has claimed", ["with_operators"], [
+    settle,
+    `where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
+      and s.kind in`,
+    `where o.event_id = s.event_id and o.made - 1 <= s.number
+      and s.kind in`,
+  ]),
+  bug("held forms not erased", "an erasure forgets what is held", ["with_operators"], [
+    "sql/functions/erase_candidates.sql",
+    "and e.removed_at is null",
+    "and e.removed_at is null and coalesce(s.verdict, 'clean') = 'clean'",
+  ]),
+  bug("replay repeats effects", "a replay repeats what is done", ["with_operators", "with_actions"], [
+    "sql/functions/replay_dead.sql",
+    "if cardinality(v_replayed) > 0 then",
+    "if cardinality(v_replayed) > 0 then update actions.effect set is_done = false where event_id = any (v_replayed);",
+  ]),
+  bug("search without email", "a lead is not found by its address", ["with_operators"], [
+    "sql/functions/fill_lead_contact.sql",
+    "select e.event_id, l.phone, l.email,",
+    "select e.event_id, l.phone, null,",
+  ]),
+  bug("accepted collision is free", "what is accepted later is not charged to the campaign", [
+    "with_operators",
+  ], [
+    "sql/functions/accept_collision.sql",
+    "if v_kind = 'lead' and v_key.campaign_id is not null",
+    "if v_kind = 'lead' and v_key.campaign_id is null",
+  ]),
+  bug("forms of the disabled", "a disabled tenant's forms are accepted", ["with_operators"], [
+    "sql/functions/disable_tenant.sql",
+    "where k.tenant_id = v_id and k.revoked_at is null",
+    "where k.tenant_id = v_id and k.surface = 'intake' and k.revoked_at is null",
+  ]),
+  bug("expired contact kept", "whom a submission names outlives its content", ["with_operators"], [
+    "sql/functions/expire_content.sql",
+    "update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);",
+    "update submission as s set phone = null, last_name = null where s.event_id = any (v_gone);",
+  ]),
+  bug("dismissal not noted", "the audit does not say who dismissed what was kept aside", ["with_operators"], [
+    "sql/functions/dismiss_collision.sql",
+    `  perform append_audit(
+    p_way, p_claimed, 'collision.dismiss', array[v_event_id], json_build_object('collision', p_id)
+  );`,
+    "",
+  ]),
+  bug("form window too long", "a form of twelve minutes ago makes this one a duplicate", ["with_operators"], [
+    accept,
+    "greatest(p_form_window_minutes, 10)",
+    "greatest(p_form_window_minutes, 12)",
+  ]),
+  bug("aside outlives its person", "an erasure leaves what was kept aside", ["with_operators"], [
+    "sql/functions/erase_event.sql",
+    "where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null",
+    "where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is null",
+  ]),
+  bug("release not counted", "what is released is missing in the count of what waits", ["with_operators"], [
+    "sql/functions/release_submission.sql",
+    "insert into outbox_tally (state, delta) values ('pending', 1);",
+    "",
+  ]),
+  bug("send again done already", "what is to be sent again counts as done", [
+    "with_operators",
+    "with_actions",
+  ], [
+    "sql/functions/send_again.sql",
+    "set round = f.round + 1, is_done = false,",
+    "set round = f.round + 1, is_done = f.is_done,",
+  ]),
+  bug("form route ignored", "a form goes where the tenant's leads go", ["with_operators", "with_actions"], [
+    "sql/functions/actions_routes_for.sql",
+    "and c.source in ('', p_source) and c.form in ('', p_form)",
+    "and c.source in ('', p_source) and c.form = ''",
+  ]),
+  bug("late death", "a holder whose lease has run out can still give a row up", ["with_operators"], [
+    settle,
+    "when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end",
+    "when 'delivered' then s.number > o.sent_before else s.number > o.sent_before end",
+  ]),
+  bug("raise without end", "a raised limit does not end", ["burst_of_key"], [
+    "src/store/serving/lookup.ts",
+    "case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute",
+    "k.limit_per_minute as per_minute",
+  ], [
+    "src/store/serving/lookup.ts",
+    "case when k.limit_until > service_clock() then k.limit_burst end as burst",
+    "k.limit_burst as burst",
+  ]),
   bug("certificate not renewed", "files that were replaced are not read again", ["listener_certificate"], [
     "src/http/tls_files.ts",
     "const timer = setInterval(look, options.everyMs);",

@@ -105,8 +105,8 @@ export class Callers {
     await this.repeat(used);
     const others = await this.postAtOnce("lead", 3 * count, "north");
     const named = (content: Content, index: number): string => {
-      const lead = JSON.parse(content.spell(chance(index)));
-      return JSON.stringify({ ...lead, email: this.related[index] ?? lead.email });
+      const text = content.spell(chance(index)).trim().replace(/\s*"email":\s*"[^"]*",?/, "");
+      return `{"email":"${this.related[index]}",${text.slice(1)}`.replace(/,\s*}$/, "}");
     };
     // Of some people there are leads of their own, and leads kept aside under others' Idempotency-Keys.
     await this.repeat(others.map(({ content }, index) => {
@@ -118,7 +118,8 @@ export class Callers {
     await this.repeat(
       others.slice(0, count).map((one, index) => {
         const content = { ...one.content, name: `${one.content.name}-own` };
-        const expected = { ...content.expected, email: this.related[index] };
+        const flags = (content.expected.flags as string[]).filter((flag) => flag !== "email_shape_suspect");
+        const expected = { ...content.expected, flags, email: this.related[index] };
         return { ...one, content: { ...content, expected }, body: named(content, index) };
       }),
     );

@@ -131,6 +131,10 @@ export interface StoredEvent {
   readonly extra: string | null;
   readonly raw: string;
   readonly verdict: string | null;
+  /** Whom the search finds it by. */
+  readonly phone: string | null;
+  readonly email: string | null;
+  readonly lastName: string | null;
 }
 
 /** A row of `attempt`. */

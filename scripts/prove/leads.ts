@@ -21,13 +21,27 @@ export interface Content {
   spell(chance: Chance): string;
 }
 
-type Field = readonly [name: string, spellings: readonly unknown[], expected: unknown];
+type Field = readonly [
+  name: string,
+  spellings: readonly unknown[],
+  expected: unknown,
+  flag?: string | undefined,
+];
+
+/** In the order in which an answer lists them. Source: SPEC, Lead acknowledgement. */
+const flagNames = [
+  ...["phone_unnormalized", "project_area_unknown", "project_service_unknown", "email_shape_suspect"],
+  ...["extra_fields_preserved", "country_unrecognized"],
+];
+/** A number that no double holds, as it is sent. */
+const precise = (text: string): unknown =>
+  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
 const given = ["Ada", "José", "Zoë", "李", "O’Neil", "Анна", "🦄"];
-const areas: readonly (readonly [readonly string[], string])[] = [
+const areas: readonly (readonly [readonly string[], string, string?])[] = [
   [["roof", " Roof ", "ROOF"], "roof"],
   [["whole home", "Whole  Home"], "whole home"],
-  [["moon base"], "moon base"],
+  [["moon base"], "moon base", "project_area_unknown"],
 ];
 
 /** A valid lead; `name` is its alone in the round. */
@@ -36,7 +50,8 @@ export function leadOf(chance: Chance, name: string): Content {
   const digits = `${2 + chance.below(8)}${String(chance.below(10 ** 9)).padStart(9, "0")}`;
   const phone = /(...)(...)(....)/.exec(digits) as RegExpExecArray;
   const cents = 1 + chance.below(99_998);
-  const [area, areaExpected] = chance.pick(areas);
+  const [area, areaExpected, areaFlag] = chance.pick(areas);
+  const own = `0${digits} x${chance.below(99)}`;
   const last = `${marker}${name}`;
   const fields: Field[] = [
     [
@@ -45,7 +60,9 @@ export function leadOf(chance: Chance, name: string): Content {
       `${first} ${name}`,
     ],
     ["last_name", [last, ` ${last}\n`], last],
-    ["phone", [`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits], `+1${digits}`],
+    chance.oneIn(6)
+      ? ["phone", [own], own, "phone_unnormalized"]
+      : ["phone", [`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits], `+1${digits}`],
   ];
   if (chance.oneIn(2)) {
     fields.push([
@@ -53,21 +70,29 @@ export function leadOf(chance: Chance, name: string): Content {
       [`${last}@Example.com`, `${last}@EXAMPLE.com`],
       `${last}@example.com`.toLowerCase(),
     ]);
+  } else if (chance.oneIn(3)) {
+    fields.push(["email", [`${last} at home`], `${last} at home`.toLowerCase(), "email_shape_suspect"]);
   }
   if (chance.oneIn(2)) fields.push(["cost", [cents / 100], undefined]);
-  if (chance.oneIn(3)) fields.push(["project_area", area, areaExpected]);
+  if (chance.oneIn(3)) fields.push(["project_area", area, areaExpected, areaFlag]);
   if (chance.oneIn(3)) fields.push(["project_service", ["repair", " Repair "], "repair"]);
+  else if (chance.oneIn(6)) fields.push(["project_service", ["paint"], "paint", "project_service_unknown"]);
   if (chance.oneIn(4)) fields.push(["zip", ["123456789", "12345-6789"], "12345-6789"]);
   if (chance.oneIn(4)) fields.push(["country", ["USA", "us", "U.S."], "US"]);
+  else if (chance.oneIn(6)) fields.push(["country", ["Narnia"], "Narnia", "country_unrecognized"]);
   if (chance.oneIn(4)) {
     const lines = `${marker}${name}\n${"detail ".repeat(1 + chance.below(100))}end`;
     fields.push(["project_details", [lines, `${lines}\r\n`], lines]);
   }
-  if (chance.oneIn(4)) fields.push([`crm_${name}`, ["12345678901234567890"], undefined]);
+  const number = chance.pick(["12345678901234567890", "1.10", "-0"]);
+  const hasExtra = chance.oneIn(4);
+  if (hasExtra) fields.push([`crm_${name}`, [precise(number)], undefined, "extra_fields_preserved"]);
   const expected = Object.fromEntries(
     fields.flatMap(([field, , value]) => value === undefined ? [] : [[field, value]]),
   );
   if (fields.some(([field]) => field === "cost")) expected.cost_cents = cents;
+  expected.extra = hasExtra ? `{"crm_${name}":${number}}` : "{}";
+  expected.flags = flagNames.filter((flag) => fields.some(([, , , own]) => own === flag));
   return { name, expected, spell: (how) => spell(fields, how) };
 }
 

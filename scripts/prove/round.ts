@@ -187,7 +187,8 @@ async function drain(world: World, drainMs: number): Promise<Pick<History, "undr
       replayed.push(...dead);
       await world.sql`select replay_dead(${dead.map(({ eventId }) => eventId)})`;
     }
-    const [row] = await world.sql<{ count: number }[]>`select count(*)::int as count from outbox`;
+    const [row] = await world.sql<{ count: number }[]>`
+      select ((select count(*) from outbox) + (select count(*) from lead_contact_todo))::int as count`;
     return row?.count === 0 && dead.length === 0;
   }, { deadlineMs: drainMs, everyMs: 200 });
   if (isEmpty !== null) return { undrained: null, replayed };

@@ -12,8 +12,10 @@ export async function readTables(sql: postgres.Sql, report: Tables["report"]): P
   const events = await sql<StoredEvent[]>`
     select e.event_id as "eventId", e.kind, t.slug as tenant, e.key_id as "keyId",
       (extract(epoch from e.received_at) * 1000)::float8 as "receivedAtMs", e.idempotency_key as "idempotencyKey", e.flags,
-      coalesce(e.lead::text, '') as lead, e.extra, coalesce(e.raw, '') as raw, s.verdict
+      coalesce(e.lead::text, '') as lead, e.extra, coalesce(e.raw, '') as raw, s.verdict,
+      coalesce(c.phone, s.phone) as phone, coalesce(c.email, s.email) as email, coalesce(c.last_name, s.last_name) as "lastName"
     from event as e join tenant as t on t.id = e.tenant_id left join submission as s on s.event_id = e.event_id
+      left join lead_contact as c on c.event_id = e.event_id
     order by e.event_id`;
   const attempts = await sql<StoredAttempt[]>`
     select event_id as "eventId", number, outcome, status, reason, duration_ms as "durationMs", spent
