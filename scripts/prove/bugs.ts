@@ -454,12 +454,50 @@ export const bugs: readonly Bug[] = [
     "case when k.limit_until > service_clock() then k.limit_burst end as burst",
     "k.limit_burst as burst",
   ]),
+  bug("source of the key's id", "an acknowledgement names another source", [], [
+    intake,
+    "{ source: key.label, flags: read.flags,",
+    "{ source: String(key.id), flags: read.flags,",
+  ]),
+  bug("ends by itself", "a process ends two seconds after its start", [], [
+    "src/process/run.ts",
+    'log.info("started");',
+    'log.info("started"); setTimeout(() => exit(3), 2_000);',
+  ]),
   bug("certificate not renewed", "files that were replaced are not read again", ["listener_certificate"], [
     "src/http/tls_files.ts",
     "const timer = setInterval(look, options.everyMs);",
     "const timer = setInterval(() => void look, options.everyMs);",
   ]),
 ];
+
+/** Of each rule a bug that shows it: the rule must be among those that catch it. */
+export const caughtBy: Readonly<Record<string, string>> = {
+  stored: "content window without length",
+  promise: "commit warning ignored",
+  duplicates: "content window endless",
+  collisions: "collision lost",
+  content: "raw stored as lead",
+  order: "order of ids",
+  delivered: "retention not queued",
+  payload: "payload without extra",
+  sandbox: "held form delivered",
+  repeats: "claimed twice",
+  effects: "effect memory not asked",
+  attempts: "attempts not recorded",
+  certificates: "certificate not renewed",
+  answers: "body cap too high",
+  accepting: "gate stays closed",
+  drain: "SIGTERM drops requests",
+  crash: "ends by itself",
+  revocation: "key not checked in the commit",
+  source: "source of the key's id",
+  limits: "limit of a key never",
+  counts: "spend lost",
+  health: "health always well",
+  operators: "lease fence off by one",
+  logs: "key in the log",
+};
 
 /** The text with the edits; throws where one does not fit. */
 export function edited(text: string, edits: readonly Edit[]): string {

@@ -7,7 +7,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Bug, bugs, edited } from "./bugs.ts";
+import { type Bug, bugs, caughtBy, edited } from "./bugs.ts";
 import { nowMs } from "./clock.ts";
 import { ownTree } from "./database.ts";
 import { makePlan } from "./plan.ts";
@@ -94,5 +94,9 @@ export async function huntAll(names: readonly string[], seed: number): Promise<b
   }
   const caught = hunts.filter(({ found }) => found.length > 0).length;
   console.log(`\n${caught} of ${hunts.length} were caught.`);
-  return unclean.length === 0 && caught === hunts.length;
+  const blind = Object.entries(caughtBy).filter(([rule, name]) =>
+    hunts.some(({ bug, found }) => bug.name === name && !found.some((one) => one.rule === rule))
+  );
+  for (const [rule, name] of blind) console.log(`The rule ${rule} does not catch: ${name}`);
+  return unclean.length === 0 && blind.length === 0 && caught === hunts.length;
 }

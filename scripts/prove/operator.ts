@@ -364,7 +364,9 @@ export class Operators {
     const changes = removed(
       before,
       "retention",
-      (row) => row.tenant_id === tenant,
+      // What waits or is dead keeps its content.
+      ({ event_id: id, tenant_id: of }) =>
+        of === tenant && !before.has(`outbox ${id}`) && !before.has(`dead_letter ${id}`),
       (collision) => at(before, `event ${collision.event_id}`).tenant_id === tenant,
     );
     this.#compare("retention", before, await this.#read(), changes);

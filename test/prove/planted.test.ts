@@ -9,12 +9,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownTree } from "../../scripts/prove/database.ts";
-import { type Bug, bugs, edited } from "../../scripts/prove/bugs.ts";
+import { type Bug, bugs, caughtBy, edited } from "../../scripts/prove/bugs.ts";
+import { rules } from "../../scripts/prove/rules/rules.ts";
 import { hunt } from "../../scripts/prove/hunt.ts";
 
 test("there are planted bugs enough, each with a name of its own", () => {
   assert.ok(bugs.length >= 30);
   assert.equal(new Set(bugs.map(({ name }) => name)).size, bugs.length);
+});
+
+test("each rule has a planted bug that shows it", () => {
+  assert.deepEqual(Object.keys(caughtBy).toSorted(), Object.keys(rules).toSorted());
+  const names = new Set(bugs.map(({ name }) => name));
+  assert.deepEqual(Object.values(caughtBy).filter((name) => !names.has(name)), []);
 });
 
 test("each planted bug fits the tree", () => {

@@ -16,7 +16,8 @@ export interface Violation {
   readonly what: string;
 }
 
-const rules = { ...storeRules, ...deliveryRules, ...answerRules, ...figureRules };
+/** All of them, by name. */
+export const rules = { ...storeRules, ...deliveryRules, ...answerRules, ...figureRules };
 
 /** Everything that is wrong with a round. */
 export function check(history: History): Violation[] {
