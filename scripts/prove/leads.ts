@@ -78,8 +78,11 @@ export function leadOf(chance: Chance, name: string): Content {
   if (chance.oneIn(3)) fields.push(["project_service", ["repair", " Repair "], "repair"]);
   else if (chance.oneIn(6)) fields.push(["project_service", ["paint"], "paint", "project_service_unknown"]);
   if (chance.oneIn(4)) fields.push(["zip", ["123456789", "12345-6789"], "12345-6789"]);
+  // A zip is the posted one where the country is another.
   if (chance.oneIn(4)) fields.push(["country", ["USA", "us", "U.S."], "US"]);
-  else if (chance.oneIn(6)) fields.push(["country", ["Narnia"], "Narnia", "country_unrecognized"]);
+  else if (!fields.some(([field]) => field === "zip")) {
+    fields.push(["country", ["Narnia"], "Narnia", "country_unrecognized"]);
+  }
   if (chance.oneIn(4)) {
     const lines = `${marker}${name}\n${"detail ".repeat(1 + chance.below(100))}end`;
     fields.push(["project_details", [lines, `${lines}\r\n`], lines]);
