@@ -146,12 +146,15 @@ export class Operators {
       (
         before,
         id,
-      ) => [[`submission ${id}`, { released_at: any }], queued(before, id, { reason: "released" })],
+      ) => [
+        [`submission ${id}`, { released_at: any, label: "ham", labelled_at: any }],
+        queued(before, id, { reason: "released" }),
+      ],
     );
     await this.#each("submission.dismiss", held.slice(-times), (id) => this.#ctl.run("form", "dismiss", id), (
       _,
       id,
-    ) => [[`submission ${id}`, { dismissed_at: any }]]);
+    ) => [[`submission ${id}`, { dismissed_at: any, label: "spam", labelled_at: any }]]);
 
     const open = of(await this.#read(), "collision").filter(({ settled_at: since }) => since === null);
     const keys = open.map(({ id }) => String(id));
@@ -568,7 +571,10 @@ function removed(
     const submission = rows.get(`submission ${id}`);
     if (submission !== undefined) {
       const isOpen = isHeld(submission) && submission.dismissed_at === null;
-      changes.set(`submission ${id}`, { ...contact, ...(isOpen ? { dismissed_at: any } : {}) });
+      changes.set(`submission ${id}`, {
+        ...{ ...contact, label: null, labelled_at: null },
+        ...(isOpen ? { dismissed_at: any } : {}),
+      });
     }
     for (const key of [`lead_contact ${id}`, `outbox ${id}`, `dead_letter ${id}`]) {
       if (rows.has(key)) changes.set(key, null);
