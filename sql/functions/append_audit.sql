@@ -2,8 +2,8 @@
 -- together.
 --
 -- Who acted is the role that has logged in (session_user: neither set role nor a function that runs with its owner's
--- rights changes it), after the word for the way he came: "ctl", or "console" for the functions that the service's role
--- may call. What he says of himself stands beside it, as claimed.
+-- rights changes it), after the word for the way he came: "ctl", or "console" and, for the link of
+-- a digest, "digest" for the functions that the service's role may call. What he says of himself stands beside it, as claimed.
 --
 -- Whoever adds waits here for the one before to commit or to give up: add at the end of what is done, so that no lock
 -- is waited for while this one is held. Nothing of the intake adds to the audit.

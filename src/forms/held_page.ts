@@ -106,7 +106,7 @@ function settled(state: Exclude<FoundHeld["state"], "held">): Reply {
     return page(
       200,
       "This message is released",
-      "It is delivered like any other message. Nothing is left to do.",
+      "It is delivered like any other message. You can close this page.",
     );
   }
   return state === "dismissed"

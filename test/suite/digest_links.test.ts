@@ -87,7 +87,7 @@ test("the digest has sender, beginning and link of each held submission, a perso
   assert.deepEqual(links.map((link) => new URL(link).pathname.split(/[/.]/)[2]), [id, bot]);
   assert.match(
     text,
-    /^Held as spam: is one of them from a person\?:\n\ngrace@ example\. com:\n {4}miracle cure see https:\/\/ evil\. example\/x (word )*word…\n {4}Form: contact$/m,
+    /^Held messages:\n\ngrace@ example\. com:\n {4}miracle cure see https:\/\/ evil\. example\/x (word )*word…\n {4}Form: contact$/m,
   );
   for (const link of links) assert.ok(html.includes(`href="${link}"`));
   assert.equal(html.match(/href=/g)?.length, 2);

@@ -54,7 +54,7 @@ export function digestNotification(
         rows: sourceRows(figures),
       },
       {
-        heading: "Held as spam: is one of them from a person?",
+        heading: "Held messages",
         rows: releaseLink === null ? [] : heldRows(figures, releaseLink),
       },
       {
