@@ -99,9 +99,9 @@ const parts: Readonly<Record<string, () => string>> = {
     const rows = Object.entries(pools).map((
       [name, { connectionsMax, statementTimeoutMs, purpose }],
     ) => [`\`lead-intake ${name}\``, String(connectionsMax), `${statementTimeoutMs / 1_000} s`, purpose]);
-    const listen = ["`lead-intake listen`", "1", "–", "hears that another process has committed something"];
-    const header = ["`application_name`", "At most", "Statement", "What for"];
-    return `A service process opens ${connectionsMax} connections at most, and only those that it needs; for a moment after an outage, as many old ones may still be open.\n\n` +
+    const listen = ["`lead-intake listen`", "1", "–", "receives notifications of other processes' commits"];
+    const header = ["`application_name`", "At most", "Statement limit", "Purpose"];
+    return `A service process opens at most ${connectionsMax} connections, as it needs them. Just after an outage, as many old ones may still be open.\n\n` +
       table(header, [...rows, listen]);
   },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),

@@ -1,6 +1,6 @@
 /**
- * What the service process and the actions process have in common: one readable message when they cannot start,
- * a stop in good order on SIGTERM or SIGINT, and an end when nobody caught a fault.
+ * The life of the service process and the actions process: a readable message if the start fails, a clean shutdown on SIGTERM
+ * or SIGINT, and an exit on an uncaught exception.
  *
  * @module
  */
@@ -17,33 +17,33 @@ import { isDriversQuestion } from "../store/unavailable.ts";
 import { noticeTo, Notifier } from "./supervise.ts";
 import { type Condition, supervise } from "./supervise.ts";
 
-/** What is run. */
+/** A program to run. */
 export interface Program {
-  /** Starts and resolves when requests are accepted. */
+  /** Starts it; resolves when it accepts requests. */
   readonly start: (log: Log) => Promise<Running>;
-  /** The settings that a message names when the database or the address cannot be had, and the role that it takes. */
+  /** The settings and the role that an error message about the database or an address names. */
   readonly settings: { readonly database: string; readonly listen: string; readonly group: string };
-  /** What the settings were read from. */
+  /** The environment that the settings come from. */
   readonly environment: Environment;
 }
 
-/** What has been started. */
+/** A program that has started. */
 export interface Running {
-  /** How it is now. */
+  /** Its current condition. */
   condition(): Condition;
-  /** Stops accepting, lets what is under way finish for at most `graceMs`, and closes everything. */
+  /** Stops accepting, waits at most `graceMs` for requests in flight, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
 // Source: DECISIONS, Operating it (exit).
 const graceMs = 20_000;
-// Between two tries to reach the database, of which each may take its time.
+// Pause between two attempts to reach the database.
 const startRetryMs = 1_000;
 const extendStartUs = 60_000_000;
-// A receiver that does not read must not keep the process.
+// A log reader that is stuck must not keep the process alive.
 const logGraceMs = 1_000;
 
-/** Runs a program until it is told to stop; sets the exit code: 2 for what the operator has to mend, 1 for the rest. */
+/** Runs a program until a signal stops it. Exit code 2 means that the operator must fix something, 1 any other failure. */
 export async function run(program: Program): Promise<void> {
   const lines = new BufferedLines(1);
   const log = createLog(lines, () => new Date());
@@ -51,7 +51,7 @@ export async function run(program: Program): Promise<void> {
     lines.flush();
     process.exit(code);
   };
-  // A fault that nobody caught leaves the process in a state nobody knows: it ends, and systemd starts another.
+  // After an uncaught exception the state is unknown: exit, and let systemd restart the process.
   const onFault = (error: Error) => {
     log.error("uncaught", { cause: describeError(error), name: error.name, stack: stackFrames(error) });
     exit(1);
@@ -70,8 +70,8 @@ export async function run(program: Program): Promise<void> {
   onFirstSignal(async (signal) => {
     log.info("stopping", { signal });
     stopWatching();
-    const told = notifier.tell({ STOPPING: "1", STATUS: "stopping: what is under way is finished" });
-    // Waited for: what stands behind a notice that is being told would end with the process.
+    const told = notifier.tell({ STOPPING: "1", STATUS: "stopping: finishing requests in flight" });
+    // Wait for both: a queued notice would be lost with the process.
     if (running !== null) await Promise.all([running.close(graceMs), told]);
     log.info("stopped");
     await lines.drain(logGraceMs);
@@ -91,8 +91,7 @@ export async function run(program: Program): Promise<void> {
 }
 
 /**
- * Starts it. Under a supervisor a database that cannot be reached is waited for, who would start us again and again
- * otherwise: the machine starts, and PostgreSQL is not there yet.
+ * Starts it. Under a supervisor, waits for an unreachable database: at boot, PostgreSQL may start later.
  */
 async function startPatiently(
   program: Program,
@@ -125,7 +124,7 @@ function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () =
   }
 }
 
-/** One readable message for the operator; a stack only for what nobody foresaw. */
+/** One readable message for the operator; a stack only for unexpected errors. */
 function explain(error: unknown, program: Program): { message: string; exitCode: number } {
   const { settings, environment } = program;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 2 };

@@ -1,24 +1,24 @@
 /**
- * A process under systemd: says when it is ready, how it is, and, while it is well, that it is alive. It tells systemd through
- * `systemd-notify`: the socket for it is a datagram one of Unix, which neither runtime can write to.
+ * Reports readiness, status and watchdog signals to systemd. Uses `systemd-notify`, because neither runtime can write to a Unix
+ * datagram socket.
  *
  * @module
  */
 
 import { spawn } from "node:child_process";
 
-/** What is told, by sd_notify's names: `READY`, `STATUS` and so on. */
+/** A notice by sd_notify's names: `READY`, `STATUS` and so on. */
 export type Notice = Readonly<Record<string, string>>;
 
-/** Sends a notice, and resolves when it has arrived. */
+/** Sends a notice; resolves when it has arrived. */
 export type SendNotice = (notice: Notice) => Promise<void>;
 
-// It takes some milliseconds. systemd may be busy reloading.
+// Usually milliseconds; systemd may be busy reloading.
 const sendTimeoutMs = 10_000;
 
 /**
- * Sends one notice to the socket that `NOTIFY_SOCKET` names. A child that hangs is killed. It gets no other variable: Deno may
- * list none, and there are secrets among them.
+ * Sends one notice to the socket that `NOTIFY_SOCKET` names; kills a child that hangs. The child gets no other variables, because
+ * some are secrets and Deno may list none.
  */
 export const noticeTo = (socket: string): SendNotice => (notice) =>
   new Promise((resolve, reject) => {
@@ -35,7 +35,7 @@ export const noticeTo = (socket: string): SendNotice => (notice) =>
     });
   });
 
-/** Tells one notice after the other: what comes meanwhile is told in one, the latest of each name. */
+/** Sends one notice at a time, and merges those that arrive meanwhile; the latest value of a name wins. */
 export class Notifier {
   readonly #send: SendNotice;
   readonly #onFailure: (error: unknown) => void;
@@ -51,8 +51,7 @@ export class Notifier {
   }
 
   /**
-   * Tells this soon; resolves when it, and what waits before it, was told or has failed. What has failed is told with the
-   * next.
+   * Queues a notice; resolves when it and those before it were sent or failed. A failed one is sent with the next.
    */
   tell(notice: Notice): Promise<void> {
     Object.assign(this.#waiting, notice);
@@ -67,7 +66,7 @@ export class Notifier {
         await this.#send(notice);
       } catch (error) {
         this.#onFailure(error);
-        // No child can be started just now, it may be: whoever tells the next thing tries again, the watchdog at the latest.
+        // Perhaps no child can be started now: the next notice retries, at the latest the watchdog's.
         const hasMore = Object.keys(this.#waiting).length > 0;
         this.#waiting = { ...notice, ...this.#waiting };
         if (!hasMore) break;
@@ -77,24 +76,24 @@ export class Notifier {
   }
 }
 
-/** How a process is, for whoever watches over it. */
+/** The condition of a process, for its supervisor. */
 export interface Condition {
-  /** Everything is open, and what it stands on has worked once. */
+  /** Everything is open, and its dependencies have worked once. */
   readonly isReady: boolean;
-  /** Its own loops go on; what it stands on may be away. */
+  /** Its own loops run; its dependencies may be down. */
   readonly isAlive: boolean;
   /** A line for `systemctl status`. */
   readonly status: string;
 }
 
-// The status is for a person; a change is told within this time.
+// Interval of the checks.
 const lookMs = 1_000;
-// A child for every change would be many while leads come in.
+// Each status starts a child process; leads change it all the time.
 const statusPauseMs = 10_000;
-// Longer than the longest wait between two looks, and told again at each.
+// Longer than the longest pause between two checks, and renewed at each.
 const extendMs = 30_000;
 
-/** Looks at the process until it is stopped, and tells what it finds. */
+/** Reports the process's condition until the returned function is called. */
 export function supervise(
   condition: () => Condition,
   { notifier, watchdogMs, nowMs }: {
@@ -119,7 +118,7 @@ export function supervise(
     if (now - statusMs >= statusPauseMs || notice.READY !== undefined) {
       statusMs = now;
       if (found.status !== status) notice.STATUS = status = found.status;
-      // While it starts, whoever waits for it is told to wait on.
+      // While it starts, extend systemd's start timeout.
       if (!isReady) notice.EXTEND_TIMEOUT_USEC = String(extendMs * 1_000);
     }
     if (found.isAlive && now - fedMs >= feedMs) {

@@ -1,5 +1,5 @@
 /**
- * How a service process is, as systemd is told.
+ * The condition of a service process, for systemd.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { nowMs } from "./store.ts";
 import type { Condition } from "../process/supervise.ts";
 
 /**
- * Well before the watchdog's time, well after the longest beat: one that neither ends nor is given up shows that nothing
- * else of the store's would either. A store that is away ends its beats.
+ * Shorter than the watchdog's time, longer than the longest heartbeat. If a heartbeat hangs this long, every query hangs. A store
+ * that is down makes heartbeats fail, not hang.
  */
 const wedgedAfterMs = 10_000;
 
-/** What the process is now, by its heartbeat; one without a store has none, and serves as soon as it listens. */
+/** The condition by the heartbeat. Without a store there is none, and the process is ready once it listens. */
 export function conditionOf({ surfaces }: Pick<Config, "surfaces">, heartbeat: Heartbeat | null): Condition {
   if (heartbeat === null) return { isReady: true, isAlive: true, status: "serving" };
   const { writable, pending, dead, endedAtMs } = heartbeat;

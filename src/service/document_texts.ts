@@ -1,6 +1,5 @@
 /**
- * The texts of the documents, with all that they are made of: loaded by the first request for one, because no lead
- * needs them.
+ * The texts of the documents. Loaded with their sources at the first request, because leads do not need them.
  *
  * @module
  */
@@ -14,7 +13,7 @@ import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
 
-/** What the documents name. */
+/** Values that the documents contain. */
 export interface Named {
   readonly urls: BaseUrls;
   readonly contactEmail: string | null;

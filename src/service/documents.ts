@@ -1,6 +1,5 @@
 /**
- * The documents that a surface publishes. They name the addresses of the surfaces, which the listeners may have to find
- * first.
+ * The documents that a surface publishes. They contain the surfaces' addresses, which may be known only once the listeners are open.
  *
  * @module
  */
@@ -13,7 +12,7 @@ import { addressUrl } from "./listeners.ts";
 /** The listeners' own addresses by surface, once they are open. */
 type OpenUrls = () => ReadonlyMap<string, string>;
 
-/** The texts of the documents, with all that they are made of: loaded by the first request, because no lead needs them. */
+/** The documents' texts, loaded with their sources at the first request, because leads do not need them. */
 export function documentSource(config: Config, openUrls: OpenUrls): DocumentSource {
   return async (name) => {
     const { documentText } = await import("./document_texts.ts");
@@ -21,11 +20,11 @@ export function documentSource(config: Config, openUrls: OpenUrls): DocumentSour
   };
 }
 
-/** Where the surfaces are, as far as this process can know of those that another one serves. */
+/** The surfaces' base URLs, also of those that another process serves, as far as settings tell. */
 function baseUrls(config: Config, openUrls: ReadonlyMap<string, string>): BaseUrls {
   const of = (name: keyof BaseUrls) => {
     const { url, listen } = config[name];
-    // Where a socket is named, the settings have the URL too.
+    // A listener on a socket requires a URL in the settings.
     const own = "socket" in listen ? "" : addressUrl(listen, config.tls !== null);
     return url ?? openUrls.get(name) ?? own;
   };

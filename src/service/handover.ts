@@ -1,11 +1,6 @@
 /**
- * The hand-over from commit to delivery, the heart of the product. A confirmed batch
- *
- * - is a beat of the store's heart,
- * - counts the repeats of earlier posts,
- * - wakes the delivery of whoever has something new, long before the next look at the outbox would find it.
- *
- * It may be lost: the outbox was written with the events, and is the truth.
+ * What follows a confirmed commit: it counts as a heartbeat, duplicates are counted, and delivery wakes for the tenants with new
+ * events. Losing this is harmless, because the outbox was committed with the events.
  *
  * @module
  */
@@ -16,7 +11,7 @@ import type { HandOver } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Totals } from "../store/serving/totals.ts";
 
-/** Hands over to these; `delivery` is `null` without an actions tier. */
+/** Passes commits on to these; `delivery` is `null` without an actions tier. */
 export function handOver(
   { heartbeat, totals, delivery }: { heartbeat: Heartbeat; totals: Totals; delivery: Delivery | null },
 ): HandOver {

@@ -1,5 +1,5 @@
 /**
- * What a service process does again and again. Each pause, and why it is that long, stands with its job.
+ * The background jobs of a service process. Each job defines its own pause.
  *
  * @module
  */
@@ -20,31 +20,31 @@ import { type Job, repeat, type Repeating } from "./repeat.ts";
 
 /** The jobs, by name. */
 export interface JobsByName {
-  /** Finds out whether the store takes writes, twice a second. */
+  /** Checks that the store takes writes, twice a second. */
   readonly heartbeat: Heartbeat;
-  /** Reads the plans, every second; `null` where they are not served. */
+  /** Reads the plans every second; `null` if they are not served. */
   readonly plans: PlanSnapshot | null;
-  /** Reads the vocabulary and the raised limits, every second. */
+  /** Reads the vocabulary and the raised limits every second. */
   readonly reference: ReferenceReader;
-  /** Writes the counts of refusals and repeats, every five seconds. */
+  /** Writes the counts of refusals and duplicates every five seconds. */
   readonly totals: Totals;
-  /** Writes what the console plots, every minute. */
+  /** Writes the samples that the console plots every minute. */
   readonly sampler: Sampler;
-  /** Folds the insert-only counts and clears away, every five seconds. */
+  /** Folds the insert-only counts and deletes expired rows every five seconds. */
   readonly upkeep: Upkeep;
-  /** Reads how database and delivery stand, every fifteen seconds. */
+  /** Reads the status of database and delivery every fifteen seconds. */
   readonly standing: StandingReader;
-  /** Sums up the hours for the report, every minute. */
+  /** Computes the report's hourly sums every minute. */
   readonly rollup: Rollup;
-  /** Files whom leads name for the operator's search, every second. */
+  /** Indexes contacts for the operator's search every second. */
   readonly filing: Filing;
-  /** Removes content that a tenant keeps no longer, every minute. */
+  /** Removes content past its tenant's retention every minute. */
   readonly retention: Retention;
-  /** Learns from what the operators say of submissions, every five seconds; `null` where nothing is scored, or by choice. */
+  /** Learns from the operators' labels every five seconds; `null` if nothing is scored or learning is off. */
   readonly learning: SpamLearning<unknown> | null;
 }
 
-/** What the log calls the failure of a run. The first three tell of the store's in other ways, and know no other. */
+/** The log event of a failed run. */
 const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   heartbeat: "heartbeat_failed",
   reference: "reference_failed",
@@ -59,23 +59,23 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   learning: "spam_learning_failed",
 };
 
-// For what is under way when the process stops. Longer than the statements that write what has been counted may take
-// (3 s). What takes longer is given up: each run is a transaction, and whoever comes next does it.
+// Grace for runs in flight at shutdown. `finishGraceMs` exceeds the 3 s that writing the counts may take. Each run is a
+// transaction, so an abandoned one is repeated by another process.
 const stopGraceMs = 1_000;
 const finishGraceMs = 3_500;
 
-/** The jobs that run. */
+/** The running jobs. */
 export interface Jobs {
   readonly heartbeat: Repeating;
-  /** `null` where the plans are not served. */
+  /** `null` if the plans are not served. */
   readonly plans: Repeating | null;
-  /** Begins no further run. */
+  /** Starts no further run. */
   stop(): void;
-  /** Waits for the runs under way, as long as is reasonable, and writes what has been counted. */
+  /** Waits for the runs in flight, up to the grace periods, and writes the counts. */
   finish(): Promise<void>;
 }
 
-/** Repeats them all; each begins with its pause. */
+/** Starts every job; each begins with its pause. */
 export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
   const start = <T>(name: keyof JobsByName, job: Job<T>) => {
     const event = failureEvents[name];

@@ -18,7 +18,7 @@ import { listen } from "../http/node/listen.ts";
 import type { Observe } from "../observe/observation.ts";
 import { ConfigError, type ListenAddress, type ListenPlace } from "../settings/reader.ts";
 
-/** A surface and where it is to listen. */
+/** A surface and its listen address. */
 export interface PlacedSurface {
   readonly surface: Surface;
   readonly listen: ListenPlace;
@@ -34,13 +34,13 @@ export interface Listeners {
   close(graceMs: number): Promise<void>;
 }
 
-/** What the listeners are told besides the surfaces. */
+/** Options of {@linkcode listenAll}. */
 export interface ListenAllOptions {
   readonly config: Config;
   readonly observe: Observe;
 }
 
-/** Opens them all, or none: when an address cannot be had, those before it are closed again. */
+/** Opens all listeners, or none: if an address is unavailable, closes those already open. */
 export async function listenAll(
   placed: readonly PlacedSurface[],
   options: ListenAllOptions,
@@ -55,7 +55,7 @@ export async function listenAll(
     } catch (error) {
       await close(0);
       if (error instanceof ConfigError) throw error;
-      // Deno does not say which address it was.
+      // Deno's error does not name the address.
       const { listen } = group[0] as PlacedSurface;
       const where = "socket" in listen
         ? { address: `fd:${listen.socket}` }
@@ -118,12 +118,12 @@ function urlOf(listener: Listener, isPrivate: boolean, config: Config): string {
   return addressUrl(listener, config.tls !== null && !isPrivate);
 }
 
-/** The base address of whoever listens there. */
+/** The base URL of a listener. */
 export function addressUrl({ host, port }: ListenAddress, isSecure: boolean): string {
   return `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The answer to what no surface sees; the intake's error body, with the nearest of its codes. */
+/** The response to a request that reaches no surface: the intake's error body, with the nearest code. */
 function refuseUnread(status: RefusalStatus, requestId: string): Reply {
   const { code, condition } = unreadErrors[status];
   const said = status === 400 ? { detail: condition.replaceAll("`", "") } : {};

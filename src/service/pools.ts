@@ -1,5 +1,5 @@
 /**
- * The connections of a service process to PostgreSQL, by purpose, so that none queues behind another's slow statements.
+ * The connection pools of a service process, by purpose, so that no request queues behind another's slow statements.
  *
  * @module
  */
@@ -10,42 +10,40 @@ import { Pool, type PoolOptions } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
 import { type SurfaceName, surfaceNames } from "../settings/surface_names.ts";
 
-/** What a pool is for, and its bounds. */
+/** A pool's purpose and limits. */
 interface Purpose extends Pick<PoolOptions, "connectionsMax" | "settings"> {
   /**
-   * The server gives a statement up after this long, before whoever waits for it does, so that what we gave up does not
-   * take effect much later, and a lock that was waited for costs no connection.
+   * The server's limit for a statement. It is shorter than the caller's deadline, so that an abandoned statement neither takes
+   * effect later nor keeps its connection waiting for a lock.
    */
   readonly statementTimeoutMs: number;
   readonly purpose: string;
   /**
-   * It goes on at its own pace while the store is away, and keeps its connections when the same server is back. All others
-   * ask for half a second then, and get new connections.
+   * Whether the pool keeps its connections over an outage if the same server is back. All others open new ones.
    */
   readonly isPatient?: true;
-  /** What waits here fails at once when the store stops taking writes: somebody waits for it. */
+  /** Waiting statements fail at once when the store stops taking writes, because a request waits for them. */
   readonly failsFast?: true;
-  /** It connects before it is used where one of these is served: the first request would wait for it. */
+  /** Surfaces for which the pool connects at the start, so that the first request does not wait. */
   readonly connectsFor?: readonly SurfaceName[];
 }
 
-/** Every pool, in the order of the harm that waiting does. */
+/** Every pool, the most urgent first. */
 export const pools = {
   // The commit's deadline is 9.5 s (src/service/store.ts).
   commit: {
     connectionsMax: 1,
     statementTimeoutMs: 9_000,
     connectsFor: ["intake", "forms"],
-    purpose: "commits posts, which wait for nothing else",
+    purpose: "commits posts, and nothing else",
   },
   heartbeat: {
     connectionsMax: 1,
     connectsFor: surfaceNames,
-    // The time of three beats.
+    // Three heartbeats.
     statementTimeoutMs: 1_500,
     isPatient: true,
-    purpose:
-      "finds out whether the store takes writes: behind a slow statement it would find that it does not",
+    purpose: "checks that the store takes writes; a slow statement ahead of it would look like an outage",
   },
   reads: {
     connectionsMax: 2,
@@ -53,36 +51,35 @@ export const pools = {
     statementTimeoutMs: 4_500,
     failsFast: true,
     connectsFor: ["intake", "forms", "subscription"],
-    purpose: "reads the keys and forms that posts name, and the plans: short reads that a request waits for",
+    purpose: "reads keys, forms and plans: short reads that a request waits for",
   },
   delivery: {
     connectionsMax: 2,
     statementTimeoutMs: 10_000,
     isPatient: true,
-    purpose: "claims and settles deliveries, so that a burst of posts does not delay them",
+    purpose: "claims and settles deliveries, so that bursts of posts do not delay them",
   },
-  // Two pages and a report, and a checkout that waits for a lock. A statement that fails does so within the 20 s of its request.
+  // Enough for two pages, a report, and a checkout that waits for a lock. Statements end within their request's 20 s.
   pages: {
     connectionsMax: 4,
     statementTimeoutMs: 15_000,
     failsFast: true,
     purpose:
-      "serves the operator's pages and report, the checkout, and the links of digests: slow statements that keep no lead waiting",
+      "serves the console, the report, the checkout and the links of digests: slow statements, apart from leads",
   },
-  // It takes milliseconds; what takes this long is given up before the one who waits gives up.
+  // A search takes milliseconds. The limit is shorter than the caller's deadline.
   search: {
     connectionsMax: 2,
     statementTimeoutMs: 4_500,
     settings: searchSettings,
-    purpose: "serves the operator's search, whose connections plan along the indexes",
+    purpose: "serves the operator's search, with planner settings that favour indexes",
   },
-  // Four, so that a roll-up of an old database, which takes a minute, keeps no other job waiting.
+  // Four, so that a roll-up of an old database, which takes a minute, does not delay other jobs.
   jobs: {
     connectionsMax: 4,
     statementTimeoutMs: 58_000,
     isPatient: true,
-    purpose:
-      "runs what repeats: folds the counts, sums up the hours, clears away, files whom leads name, reads the vocabulary; nobody waits for it",
+    purpose: "runs background jobs: counts, hourly sums, clean-up, contacts for the search, vocabulary",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 
@@ -91,17 +88,17 @@ const rows = Object.entries(pools) as [keyof typeof pools, Purpose][];
 /** The pools of a process. */
 export type Pools = Readonly<Record<keyof typeof pools, Pool>>;
 
-/** All connections of a process at most: those of {@linkcode pools}, and the one that listens for notifications. */
+/** The most connections of a process: those of {@linkcode pools}, and one that listens for notifications. */
 export const connectionsMax: number = rows.reduce((sum, [, { connectionsMax }]) => sum + connectionsMax, 1);
 
-/** How they are opened. */
+/** Options of {@linkcode openPools}. */
 interface OpenPoolsOptions {
   readonly primary: Primary;
   readonly isAway: () => boolean;
   readonly observe: (observation: StoreObservation) => void;
 }
 
-/** Opens them all. */
+/** Opens every pool. */
 export function openPools({ primary, isAway, observe }: OpenPoolsOptions): Pools {
   const onWarning = (text: string) => observe({ kind: "commit_warning", text });
   const open = (name: string, { connectionsMax, statementTimeoutMs, isPatient, ...rest }: Purpose) =>
@@ -118,8 +115,7 @@ export function openPools({ primary, isAway, observe }: OpenPoolsOptions): Pools
 }
 
 /**
- * Begins to connect those that are needed soon, all at once: one after the other they cost the start of a process, and its
- * first post, five round trips each.
+ * Connects the pools that are needed soon, in parallel: each takes five round trips, which the first post would wait for.
  */
 export function connectEarly(opened: Pools, surfaces: ReadonlySet<SurfaceName>): void {
   for (const [name, { connectsFor = [] }] of rows) {
@@ -127,10 +123,10 @@ export function connectEarly(opened: Pools, surfaces: ReadonlySet<SurfaceName>):
   }
 }
 
-// After an outage, a statement that is still silent this long sits on a dead connection.
+// After an outage, a statement without an answer for this long is on a dead connection.
 const renewGraceMs = 500;
 
-/** The store takes writes again: connections from before the outage may be dead without having said so. */
+/** Replaces connections when the store takes writes again: old ones may be dead without notice. */
 export function renewConnections(opened: Pools): void {
   for (const [name, { isPatient }] of rows) {
     if (isPatient) opened[name].followPrimary();
@@ -138,7 +134,7 @@ export function renewConnections(opened: Pools): void {
   }
 }
 
-/** The store stops taking writes: whoever waits for an answer is told at once. */
+/** Fails waiting statements when the store stops taking writes. */
 export function failWaiting(opened: Pools): void {
   for (const [name, { failsFast }] of rows) if (failsFast) opened[name].leaveStuck(0);
 }

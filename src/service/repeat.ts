@@ -1,30 +1,30 @@
 /**
- * What is done again and again: one run after the other, a pause between them, and an end that waits.
+ * Repeats a job: one run at a time, a pause in between, and a stop that waits.
  *
  * @module
  */
 
-/** Work that is done again and again. */
+/** Work to repeat. */
 export interface Job<T> {
-  /** Does it once. What it throws is told, and the next run comes all the same. */
+  /** Runs once. An error is reported and does not stop the repetition. */
   runOnce(): Promise<T>;
   /** From the end of a run to the next, in milliseconds; `null` before the first run and after one that threw. */
   pauseMs(outcome: T | null): number;
-  /** Does what is left to be done when no further run comes. */
+  /** Completes the work after the last run. */
   finish?(): Promise<unknown>;
 }
 
-/** What is being repeated. */
+/** A job being repeated. */
 export interface Repeating {
-  /** Runs now, unless a run is under way, and resolves when it has ended. */
+  /** Runs now unless a run is in flight; resolves when the run has ended. */
   soon(): Promise<void>;
-  /** Begins no further run, and resolves when the one under way has ended; what that one throws is told to nobody. */
+  /** Starts no further run; resolves when the one in flight has ended. Its error is ignored. */
   stop(): Promise<void>;
-  /** Does what is left to be done. */
+  /** Completes the work after the last run. */
   finish(): Promise<void>;
 }
 
-/** Runs a job until it is closed; it begins with a pause. */
+/** Repeats a job until it is stopped; begins with a pause. */
 export function repeat<T>(
   job: Job<T>,
   { onFailure }: { readonly onFailure: (error: unknown) => void },
