@@ -98,7 +98,7 @@ function readFiles(read: Reader): TlsPaths {
     key: "ACTIONS_SERVER_KEY_FILE",
     ca: "ACTIONS_CLIENT_CA_FILE",
   } as const;
-  read.checkTlsFiles(names, "without certificates nobody could be told from anybody");
+  read.checkTlsFiles(names, "without certificates the two processes cannot authenticate each other");
   const file = (name: Name) => read.text(name) ?? "";
   return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
 }

@@ -98,12 +98,11 @@ const list = listCommand({
   options: { subject: { value: "ID", description: "only what was done to this event, key, term …" } },
   limit: 50,
   summary: "List what operators did, the newest first",
-  notes: `WHO is the way (ctl or console) and the role that had logged in to the database. SAYS is
-what whoever did it told of himself, and nobody has checked: the account of the machine, the
-address of the console's client.`,
+  notes: `WHO is the tool (ctl or console) and the database login. SAYS is unverified: the account on the
+machine, or the address of the console's client.`,
   prepare: (input) => (pool, { limit }) =>
     listAudit(pool, { subject: input.option("subject")?.slice(0, subjectLengthMax) ?? null, limit }),
-  empty: "Nothing was done yet.",
+  empty: "No actions yet.",
   columns: {
     "WHEN (UTC)": ({ at }) => shortTime(at),
     "WHO": ({ actor }) => actor,

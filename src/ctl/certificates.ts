@@ -199,7 +199,7 @@ Each key is for one process alone. With the accounts of scripts/systemd/:
 chown lead-actions ${keyFile(place, "server")}
 chown lead-intake ${keyFile(place, "client")}
 
-The authority's key, ${place.caKeyFile}, is for no process: whoever has it can pose as either end.
+The authority's key, ${place.caKeyFile}, is for no process: anyone who has it can impersonate either end.
 Keep it off this machine; ctl certificates ${place.folder} --renew --ca-key FILE needs it again.`;
   return {
     json: {

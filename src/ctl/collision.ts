@@ -23,7 +23,7 @@ const list = listCommand({
   words: "collision list",
   isOfTenant: true,
   options: {
-    open: { description: "only those that nobody has accepted or dismissed" },
+    open: { description: "only those neither accepted nor dismissed" },
     other: { description: "only those of another person: phone or email differ" },
   },
   limit: 50,
@@ -143,7 +143,7 @@ in the audit; ctl collision show and ctl lead show name both events.`,
           throw new Refused(`Collision ${id} has been erased; there is nothing left to accept`);
         case "busy":
           throw new Refused(
-            `Nothing was done: somebody is being erased at this moment, who may be this one, or the key of collision ${id} is being revoked; try again in a minute`,
+            `Nothing was done: an erasure that may include collision ${id} is running, or its key is being revoked; try again in a minute`,
           );
         case "unknown":
           throw new Refused(none(id));

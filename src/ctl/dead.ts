@@ -19,7 +19,7 @@ const list = listCommand({
   words: "dead list",
   isOfTenant: true,
   limit: 50,
-  summary: "List what was given up after its attempts, the newest first",
+  summary: "List dead letters, the newest first",
   prepare: () => listDeadLetters,
   empty: "No dead letters.",
   columns: {
@@ -37,7 +37,7 @@ const list = listCommand({
 const show: Command = {
   words: "dead show",
   positionals: ["EVENT_ID"],
-  summary: "Show what was given up: all that was accepted, and every attempt",
+  summary: "Show a dead letter: all that was accepted, and every attempt",
   prepare: (input) => async (pool) => {
     const id = input.first;
     const [event] = await readEvents(pool, [id]);
@@ -64,9 +64,9 @@ const replay: Command = {
   options: {
     all: { description: "every dead letter, instead of ids" },
     tenant: { value: "SLUG", description: "with --all: only this tenant's" },
-    "dry-run": { description: "tell what would be replayed, and change nothing" },
+    "dry-run": { description: "show what would be replayed, and change nothing" },
   },
-  summary: "Send again what was given up",
+  summary: "Send dead letters again",
   notes: `It is due at once, with attempts that go on from those made before; every attempt stays
 in the history. When the actions tier refuses it once more, it is dead again at once:
 repair the cause, then replay. While the tier cannot be reached it waits, as a lead does.
@@ -92,7 +92,7 @@ batches; stopped half-way, run it again: what is replayed is no longer dead.
 const done: Command = {
   words: "dead done",
   positionals: ["EVENT_ID…"],
-  summary: "Say that the customer has it already: it counts as delivered, and nothing is sent",
+  summary: "Mark dead letters as delivered, without sending them",
   notes: `For a lead that was brought to the customer by hand, or that ctl restored holds and that the
 customer has found with its event id. It is due at once: the actions process finds all of its
 effects done. When an id is not dead, nothing is changed and the message names it.`,
@@ -127,7 +127,7 @@ async function replayThese(
   const missed = ids.filter((id) => !replayed.has(id));
   if (missed.length > 0) {
     throw new Refused(
-      `Somebody else has replayed ${missed.join(", ")} meanwhile; ${replayed.size} were replayed`,
+      `Another operator has replayed ${missed.join(", ")} meanwhile; ${replayed.size} were replayed`,
     );
   }
   return ids;

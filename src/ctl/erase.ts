@@ -48,16 +48,15 @@ const erase: Command = {
     "dry-run": { description: "tell what would be erased, and change nothing" },
   },
   summary: "Erase a person: leads, submissions, bodies, what waits or is dead, collisions",
-  notes: `With --email or --phone an event is the person's when the address or the number is a
-whole value anywhere in it (any field, any member of extra or of a form), or stands in its
-field email or phone. It must be looked for by each one that the person has used: run the
-command once with the address and once with the number. Ten bare digits are also found where
-they were stored as another country's; with +1 in front only the North American number is.
+  notes: `With --email or --phone, an event belongs to the person if the address or number is a whole
+value anywhere in it (any field, any member of extra or of a form), or part of its field email
+or phone. Run the command for each address and number that the person has used. Ten bare digits
+also match numbers stored as another country's; with +1 in front, only the North American one.
 
-An event that has it only inside a longer text (somebody else's project_details, a message)
-is not erased but listed under mentions: look at it with ctl lead show, and erase it with
---event when it is about the person. A collision of an erased event goes with it, unless it
-has another last name and nothing of the person's; then it is listed as kept.
+An event that contains it only in a longer text (another person's project_details, a message)
+is not erased but listed under mentions: check it with ctl lead show, and erase it with --event
+if it is about the person. A collision of an erased event is erased too, unless it has another
+last name and nothing of the person's; then it is listed as kept.
 
 What is counted stays: when and by which key each event came, its flags and its cost, attempts,
 collisions. Nothing tells whose it was; the audit has counts and event ids. A late retry with the

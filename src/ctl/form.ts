@@ -138,9 +138,9 @@ const change: Command = {
   words: "form change",
   positionals: ["TENANT", "FORM_KEY"],
   options: { required: { value: "NAMES", description: "required fields, comma-separated" }, ...settings },
-  summary: "Change a form; what is left out stays",
-  notes: `--threshold default goes back to the service's own, --blocked "" blocks no words. Running
-servers know it within five seconds. What is held or delivered already stays so.`,
+  summary: "Change a form; options that you leave out do not change",
+  notes: `--threshold default restores the service's own, --blocked "" blocks no words. Running servers
+know it within five seconds. Submissions that are held or delivered already do not change.`,
   prepare(input) {
     const [tenant = "", key] = input.positionals;
     const formKey = parseFormKey(key);
@@ -165,7 +165,7 @@ servers know it within five seconds. What is held or delivered already stays so.
 const remove: Command = {
   words: "form remove",
   positionals: ["TENANT", "FORM_KEY"],
-  summary: "Remove a form: posts to it answer 404, what it has received stays",
+  summary: "Remove a form: posts to it answer 404, its submissions stay",
   notes: "Running servers know it within five seconds. ctl form add brings it back.",
   prepare(input) {
     const [tenant = "", key] = input.positionals;
@@ -199,11 +199,10 @@ const held = listCommand({
   isOfTenant: true,
   limit: 50,
   order: "first",
-  summary:
-    "List submissions that are held as spam and wait for somebody to judge them, the likeliest to be a person's first",
-  notes: `Whoever posted one was answered as for any other. It is not delivered: ctl lead show
-SUBMISSION_ID shows what it says, ctl form release SUBMISSION_ID sends it, ctl form dismiss
-SUBMISSION_ID leaves it held and off this list. The lowest score stands first, and what filled in the hidden field last.`,
+  summary: "List submissions held as spam that you have not judged, the most likely real ones first",
+  notes: `Their senders got the usual answer; the submissions are not delivered. ctl lead show SUBMISSION_ID
+shows one, ctl form release SUBMISSION_ID sends it, ctl form dismiss SUBMISSION_ID takes it off
+this list and leaves it held. The lowest score comes first, and honeypot hits come last.`,
   prepare: () => async (pool, page) => {
     const spam = await listHeld(pool, { ...page, verdict: "spam", after: null });
     const trapped = await listHeld(pool, { ...page, verdict: "honeypot", after: null });
@@ -224,8 +223,8 @@ SUBMISSION_ID leaves it held and off this list. The lowest score stands first, a
 });
 
 const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {
-  already: (id) => `${id} has been released already; ctl lead show ${id} tells what became of it`,
-  clean: (id) => `${id} is not held: it went to the delivery when it came`,
+  already: (id) => `${id} has been released already; ctl lead show ${id} shows its delivery`,
+  clean: (id) => `${id} is not held: it was sent to delivery on arrival`,
   erased: (id) => `${id} has been erased; there is nothing left to deliver`,
   unknown: (id) => `There is no submission ${id}; ctl form held shows what is held`,
 };
@@ -234,7 +233,7 @@ const release: Command = {
   words: "form release",
   positionals: ["SUBMISSION_ID"],
   summary: "Deliver a held submission",
-  notes: "It is due at once, and goes as any other. Who released it is noted in the audit.",
+  notes: "It is due at once. The audit records who released it.",
   prepare(input) {
     const id = input.first;
     return async (pool) => {
@@ -248,9 +247,9 @@ const release: Command = {
 const dismiss: Command = {
   words: "form dismiss",
   positionals: ["SUBMISSION_ID…"],
-  summary: "Leave held submissions held, and off the list of those to judge",
-  notes: `Each can still be found, shown and released. Who dismissed it is noted in the audit. One that is
-judged already stays as it is.`,
+  summary: "Take held submissions off the list, and leave them held",
+  notes: `You can still find, show and release each. The audit records who dismissed it. A submission that is
+judged already does not change.`,
   prepare: ({ positionals: ids }) => async (pool) => {
     for (const id of ids) {
       const outcome = await dismissSubmission(pool, id, null);
@@ -273,8 +272,8 @@ const spam: Command = {
   positionals: ["SUBMISSION_ID"],
   options: { undo: { description: "take the report back" } },
   summary: "Report a delivered submission as spam",
-  notes: `The spam score learns from it, as it does from what you release and dismiss. Nothing of its
-delivery changes. FORMS_SPAM_LEARN=off turns learning off.`,
+  notes: `The spam score learns from it, as from submissions that you release and dismiss. Its delivery
+does not change. FORMS_SPAM_LEARN=off turns learning off.`,
   prepare(input) {
     const id = input.first;
     const isSpam = !input.has("undo");
@@ -292,8 +291,8 @@ delivery changes. FORMS_SPAM_LEARN=off turns learning off.`,
 const forgetLearning: Command = {
   words: "form forget-learning",
   summary: "Forget what the spam score has learned from you",
-  notes: `Within seconds every running server scores as on the first day. What you release, dismiss or
-report from now on is learned anew.`,
+  notes: `Within seconds, every running server scores as if newly installed, and learns only from what you
+release, dismiss or report from now on.`,
   prepare: () => async (pool) => {
     const labels = await forgetSpamLearning(pool);
     return { json: { forgotten: labels }, text: `Forgot what was learned from ${labels} submissions.` };

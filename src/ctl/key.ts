@@ -32,8 +32,8 @@ const countMax = 10_000_000;
 const limitOptions: Readonly<Record<string, OptionRule>> = {
   "per-minute": { value: "N", description: "requests a minute, sustained" },
   burst: { value: "N", description: "requests at once" },
-  until: { value: "TIME", description: "when the published limit holds again" },
-  clear: { description: "let the published limit hold again now" },
+  until: { value: "TIME", description: "when the published limit applies again" },
+  clear: { description: "restore the published limit now" },
 };
 
 /**
@@ -97,13 +97,13 @@ const issue: Command = {
     label: {
       value: "LABEL",
       required: true,
-      description: "becomes the source of every lead posted with the key; it cannot be changed",
+      description: "the source of every lead posted with the key; it cannot be changed",
     },
     campaign: { value: "SLUG", description: "adds the cost of the key's leads to this campaign" },
     surface: { value: "intake|forms", description: "what the key opens; intake when left out" },
   },
   summary: "Issue an API key to a tenant and print it, this once",
-  notes: `SLUG is the tenant. Only a hash of the key is kept: nobody can read the key again.
+  notes: `SLUG is the tenant. Only a hash of the key is kept: the key cannot be read again.
 To replace one, issue a second, cut over, then revoke the first.`,
   prepare(input) {
     const tenant = input.first;
@@ -271,7 +271,7 @@ backfill needs ctl key limit too.`,
 
 const listIps = listCommand({
   words: "ip list",
-  summary: "List the raised limits of networks that are in force",
+  summary: "List the raised limits of networks",
   prepare: () => (pool) => listIpLimits(pool),
   empty: "No raised limits; the published one holds for every address.",
   columns: {

@@ -220,7 +220,7 @@ const refusals: Readonly<Record<Exclude<SentAgain, "sent">, (id: string, effect:
   dead: (id) => `${id} is dead; ctl dead replay ${id} sends it`,
   held: (id) => `${id} is held; ctl form release ${id} sends it`,
   erased: (id) => `The content of ${id} is gone`,
-  sandbox: (id) => `${id} is a sandbox's, which reaches nobody`,
+  sandbox: (id) => `${id} is a sandbox lead, which is never delivered`,
   no_route: (id) => `No route of its tenant takes ${id}; ctl tenant route makes one`,
   no_effect: (id, effect) => `No ${effect} route of its tenant takes ${id}; ctl tenant route makes one`,
   unknown: (id) => `There is no event ${safe(id)}; ctl lead list shows those there are`,

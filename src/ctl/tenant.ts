@@ -82,16 +82,15 @@ const retention: Command = {
     days: { value: "N", description: `keep the content of its events N days, 1 to ${retentionDaysMax}` },
     clear: { description: "keep it for ever" },
   },
-  summary: "Say how long a tenant's leads and submissions are kept",
-  notes: `What is older loses its content in the background, some hundred events at a time: the
-lead or submission, the body as posted, the Idempotency-Key's text, what was kept aside as a
-collision, unknown terms that nobody has used since. What is pending, being sent or dead is never touched;
-its content goes within the hour after it is delivered. A held submission that is too old can
-no longer be released. The event's row stays for the counts: id, time, key, flags, cost; and a
-late retry with its Idempotency-Key is still a duplicate.
+  summary: "Set how long a tenant's leads and submissions are kept",
+  notes: `Older events lose their content in the background, some hundred at a time: the lead or
+submission, the raw body, the text of the Idempotency-Key, collisions, and unknown terms not
+used since. Events that are pending, being sent or dead keep theirs; it goes within an hour of
+their delivery. A held submission that is too old can no longer be released. The event's row
+stays for the counts (id, time, key, flags, cost), and a late retry with its Idempotency-Key is
+still a duplicate.
 
-With fewer days more is removed, from the oldest on. With more days, or with --clear, what is
-removed does not come back.`,
+Fewer days remove more, oldest first. Removed content does not come back.`,
   prepare(input) {
     const slug = input.first;
     const text = input.option("days");
@@ -145,19 +144,20 @@ const set: Command = {
   positionals: ["SLUG"],
   options: {
     name: { value: "TEXT", description: "the customer's name, as its mails have it" },
-    "time-zone": { value: "ZONE", description: "whose clock its mails show, such as America/Chicago" },
-    digest: { value: "HH:MM|off", description: "when its daily mail is sent, by that clock" },
+    "time-zone": { value: "ZONE", description: "time zone of its mails, such as America/Chicago" },
+    digest: { value: "HH:MM|off", description: "when its daily mail is sent, in that time zone" },
     "digest-actions": {
       value: "on|off",
-      description: "links in that mail that release what is held as spam",
+      description: "links in that mail that release held submissions",
     },
   },
   summary: "Set a tenant's name, its time zone and its daily digest",
-  notes: `What is left out stays. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.
+  notes:
+    `Options that you leave out do not change. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.
 
-With --digest-actions on, it has the sender and the beginning of each message that is held, and a link
-that releases it, for seven days, to whoever has the mail. FORMS_LINK_SECRET signs the links; set it and
-FORMS_URL for the actions process too. With off, the links of mails sent before no longer work.`,
+With --digest-actions on, it shows the sender and the start of each held message, with a link that
+releases it. The link works for seven days, for anyone who has the mail. FORMS_LINK_SECRET signs the
+links; set it and FORMS_URL for the actions process too. With off, links already sent stop working.`,
   prepare(input) {
     const slug = input.first;
     const [name, zone, digest] = ["name", "time-zone", "digest"].map((option) => input.option(option));
@@ -225,7 +225,7 @@ const disable: Command = {
   words: "tenant disable",
   positionals: ["SLUG"],
   summary: "Refuse everything that a tenant's keys and forms send, until it is enabled",
-  notes: `They are answered as revoked keys are: 401. When the command has returned, nothing of
+  notes: `They are answered like revoked keys: 401. When the command has returned, nothing of
 them can commit any more; it waits for the commits under way. What was accepted before is
 still delivered. No key can be issued to it while it is disabled.`,
   prepare: prepareStanding(true),

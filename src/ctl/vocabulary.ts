@@ -33,7 +33,7 @@ function areaReply(area: Term, sentence: string) {
 }
 
 function changedMeanwhile(): Refused {
-  return new Refused("Somebody else has changed the term meanwhile; run the command again");
+  return new Refused("Another operator has changed the term meanwhile; run the command again");
 }
 
 const list = listCommand({
@@ -104,7 +104,7 @@ const unknown = listCommand({
   options: { tenant: { value: "SLUG", description: "only what this tenant's leads had" } },
   isOfTenant: true,
   limit: 100,
-  summary: "List what callers sent that the vocabulary does not know",
+  summary: "List the terms that callers sent and the vocabulary does not have",
   notes: "The most frequent first. A term that has been added since is no longer listed.",
   prepare: () => (pool, page) => listUnknownAreas(pool, page),
   empty: "No unknown terms.",

@@ -311,7 +311,7 @@ function opening(
   return `\
 # Tenant forms: integration brief
 
-For a customer's own websites, and for whoever builds them: what a visitor fills in reaches the customer's CRM and inbox.
+For developers of a customer's websites: what a visitor submits reaches the customer's CRM and inbox.
 One submission, one HTTPS \`POST\` from your web server; a 202 means that it is on disk, and that its delivery is too. A
 lead provider uses the [lead intake](${urls.intake}${documents.brief.path}) instead.
 

@@ -54,7 +54,7 @@ export function openapi(urls: BaseUrls): OpenApi {
         `[a brief](${urls.forms}${documents.formsBrief.path}) of their own. This document is served live and generated ` +
         "from the tables that the service itself works with: fetch it, do not copy it.\n\n" +
         "Answers may gain members, and lists of values may grow; a client has to take both. Every GET may be a HEAD: it " +
-        "answers the same without the body. Documents and plans come compressed to whoever accepts that.",
+        "answers the same without the body. Documents and plans are compressed for clients that accept it.",
       contact: { name: "Playground and documents", url: linked("playground") },
       license: { name: "MIT", url: "https://opensource.org/license/mit" },
     },

@@ -73,7 +73,7 @@ function headline({ status, flags, fields }: Answer): { kind: string; title: str
   }
   const title = status === 413 ? "413 body_too_large" : "400 invalid_json";
   const text = status === 413
-    ? `More than ${limits.bodyBytesMax / 1024} KiB. Nobody reads it.`
+    ? `More than ${limits.bodyBytesMax / 1024} KiB. The service refuses it unread.`
     : "The body is no lead. Nothing is stored.";
   return { kind: "failing", title, text };
 }

@@ -156,7 +156,7 @@ test("form release of what is released, was never held, is erased or does not ex
   const [before] = [await audited()];
   for (
     const [id, message] of [
-      [twice, `${twice} has been released already; ctl lead show ${twice} tells what became of it`],
+      [twice, `${twice} has been released already; ctl lead show ${twice} shows its delivery`],
       [clean, `${clean} is not held: it went to the delivery when it came`],
       [erased, `${erased} has been erased; there is nothing left to deliver`],
       ["nothing", "There is no submission nothing; ctl form held shows what is held"],

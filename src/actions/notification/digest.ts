@@ -103,8 +103,8 @@ function waitingRows(figures: DigestFigures): Row[] {
     number === 0 ? [] : [{ label, value: `${count(number)}${value}` }];
   return [
     ...row("To be delivered", waiting, `, the oldest for ${age(oldestS ?? 0)}`),
-    ...row("Could not be delivered", dead, ", until somebody sends them again"),
-    ...row("Held as spam", held, ", until somebody looks at them"),
+    ...row("Could not be delivered", dead, ", until they are sent again"),
+    ...row("Held as spam", held, ", waiting for review"),
     ...row("Not accepted", collisions, ", whose key another person's lead had used"),
   ];
 }

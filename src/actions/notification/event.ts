@@ -284,6 +284,6 @@ export function eventNotification(
   return {
     ...notification,
     subject: `Test: ${notification.subject}`,
-    banner: "This is a test. What follows is invented: nobody is waiting for an answer.",
+    banner: "This is a test with an invented lead. No one is waiting for an answer.",
   };
 }

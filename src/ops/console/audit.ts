@@ -35,7 +35,7 @@ const verbs: Readonly<Record<string, string>> = {
   "plan.put": "Put plan",
   "plan.remove": "Removed plan",
   "event.erase": "Erased",
-  "event.hold": "Held after a restore, until somebody decides:",
+  "event.hold": "Held after a restore, until you decide:",
   "event.send_again": "Sent again",
   "collision.erase": "Erased what was kept aside, number",
   "collision.accept": "Accepted what was kept aside as a lead of its own:",
@@ -113,9 +113,9 @@ export async function auditPage({ parts, query, clock }: Context): Promise<Conso
   return {
     title: "Audit",
     body: markup`<h1>Audit</h1>
-<p>What was done with the command (<code>ctl</code>) or on these pages (<code>console</code>), by which login of the
-database, and what whoever did it says of himself: the account of his machine, the client's address. It cannot be changed
-from here: each row seals the one before it. ${sealed(head)}</p>
+<p>Actions with the command (<code>ctl</code>) or on these pages (<code>console</code>), with the database login and an unverified
+name: the account on the machine, or the client's address. You cannot change the audit here: each row seals the one
+before it. ${sealed(head)}</p>
 ${
       table(
         ["When", "Who", "What"],

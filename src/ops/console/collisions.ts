@@ -50,10 +50,9 @@ export async function collisionsPage({ parts, query, clock }: Context): Promise<
   return {
     title: "Collisions",
     body: markup`<h1>Collisions</h1>
-<p>Another lead came under an <code>Idempotency-Key</code> that was used before: its caller was told
-<code>duplicate</code>, and it was kept aside, not delivered. One of <strong>another person</strong> (phone or email differ) is a
-lost lead until somebody accepts it; one of the same person is most often the same lead, changed. The caller should put its
-own name before its keys.</p>
+<p>A collision is a lead that reused another lead's <code>Idempotency-Key</code>. Its caller got <code>duplicate</code>, and it was
+kept aside, not delivered. If it is <strong>another person's</strong> (phone or email differ), the lead is lost until you accept it. If
+it is the same person's, it is usually the same lead, edited. Ask the caller to put its own name before its keys.</p>
 <form class="filters" method="get" action="/collisions">
 ${await tenantSelect(parts.pool, tenant.slug)}${
       select("show", [["", "all"], ...Object.entries(shows)], { label: "Show", chosen: show })

@@ -46,7 +46,7 @@ export async function keysPage({ parts, query, clock }: Context): Promise<Consol
         : markup`<strong>${
           counted(idle, "key")
         }</strong> not used for 30 days, or never: ask whether the source still
-sends, and revoke what nobody needs.`
+sends, and revoke keys that are not needed.`
     } Keys are issued, limited and revoked with the command, never here: <code>ctl key issue TENANT --label LABEL</code>,
 <code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
 ${await tenantFilter(parts.pool, "/keys", tenant.slug)}

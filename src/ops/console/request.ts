@@ -198,9 +198,9 @@ const done = {
   dismissed: (n: number) =>
     `${counted(n, "submission")} dismissed: held as before, and not on this list any more.`,
   spam_marked: () => "Noted. The spam score learns from it within seconds.",
-  sent_again: () => "It is sent once more, at once. What was not chosen stays done.",
+  sent_again: () => "It is sent once more, at once. Effects that you did not choose are not repeated.",
   collision_accepted: () => "Accepted as a lead of its own; delivery tries at once.",
-  collision_dismissed: () => "Dismissed: it was not delivered, and wants nobody any more.",
+  collision_dismissed: () => "Dismissed: it was not delivered, and needs no further action.",
   confirmed: () => "The term is confirmed. Running servers know it within seconds.",
   proposed: () => "The term is proposed. Running servers know it within seconds.",
 } as const;
@@ -210,18 +210,18 @@ const undone = {
   none_dead: "none of them is dead any more.",
   none_chosen: "none was chosen.",
   again_waiting: "it is on its way already, or was not delivered yet.",
-  again_already: "it has been sent again since that page was made. This page has what came of it.",
+  again_already: "it has been sent again since you loaded that page. This page shows the result.",
   again_dead: "it is a dead letter. Replay it instead.",
   again_held: "it is held. Release it instead.",
   again_erased: "its content is gone.",
-  again_sandbox: "a sandbox's lead reaches nobody.",
+  again_sandbox: "a sandbox lead is never delivered.",
   again_no_route: "no route of the tenant's takes it there any more.",
   collision_settled: "it is settled already, as this page says.",
   collision_busy:
-    "somebody is being erased at this moment, who may be this one, or the key is being revoked. Try again in a minute.",
+    "an erasure that may include this person is running, or the key is being revoked. Try again in a minute.",
   none_held: "none of them is held any more.",
   area_unchanged: "the vocabulary has the term already.",
-  area_changed_meanwhile: "somebody else has changed the term meanwhile. Look at it again.",
+  area_changed_meanwhile: "another operator has changed the term meanwhile. Check it again.",
   area_not_found: "nobody has sent that term.",
 } as const;
 

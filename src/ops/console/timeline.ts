@@ -162,7 +162,7 @@ function whatNext({ delivery, tenant, sandbox, hasRoute }: StoredEvent, clock: P
     case "sending":
       return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, clock)}.`;
     case "held":
-      return markup`It was taken for spam and is not delivered, unless somebody releases it.`;
+      return markup`It is held as spam, and is delivered only if you release it.`;
     case "erased":
       return markup`Its content was erased before it was delivered; nothing is sent any more.`;
     case "delivered": {
