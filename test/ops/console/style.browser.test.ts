@@ -68,7 +68,10 @@ async function testLook(): Promise<void> {
     const page = await context.newPage();
     for (const path of ["/leads", "/held", "/collisions", "/dead", "/forms"]) {
       await page.goto(stage.url + path);
-      await page.addStyleTag({ content: "* { font-family: 'DejaVu Sans', sans-serif !important; }" });
+      await page.evaluate(() => {
+        const style = document.head.appendChild(document.createElement("style"));
+        style.textContent = "* { font-family: 'DejaVu Sans', sans-serif !important; }";
+      });
       for (const width of [360, 390, 480, 600, 768, 899, 900, 1024, 1280, 1600, 1920]) {
         await page.setViewportSize({ width, height: 800 });
         assert.deepEqual(await page.evaluate(brokenWords), [], `${path} at ${width}`);
