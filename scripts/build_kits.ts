@@ -27,15 +27,20 @@ const languages: Readonly<Record<string, string>> = {
 
 /** The text of `kits.json`. Chosen: JSON, because both runtimes import it without a permission to read files. */
 function gathered(): string {
-  const { version, published, kits } = JSON.parse(read("kits.json"));
+  const { version, names, kits } = JSON.parse(read("kits.json"));
   const rows = kits.map((id: string) => {
-    const { name, from, about, platform, install, address, example } = JSON.parse(read(`${id}/kit.json`));
+    const manifest = read(`${id}/kit.json`).replace(/\{(\w+)\}/g, (_, name) => names[name]);
+    const { name, from, about, platform, published, local, example, ...registry } = JSON.parse(manifest);
     const language = languages[extname(example)];
     if (language === undefined) throw new Error(`kits/${id}/${example} has an ending that is not known`);
-    return { name, from, about, platform, install, address, language, example: read(`${id}/${example}`) };
+    // Until a kit is published, its name in a registry is anybody's to take: no page has it.
+    const { install, address } = published ? registry : { install: local };
+    return {
+      ...{ name, from, about, platform, published, install, address, language },
+      example: read(`${id}/${example}`),
+    };
   });
-  const status = published ? "published" : "ready to publish";
-  return `${JSON.stringify({ version, status, kits: rows }, null, 2)}\n`;
+  return `${JSON.stringify({ version, kits: rows }, null, 2)}\n`;
 }
 
 if (process.argv.includes("--check")) {

@@ -4,6 +4,7 @@
 #   scripts/release_kits.sh                  builds every kit's files into build/kits/VERSION and says what would be published
 #   scripts/release_kits.sh go rust          only these
 #   scripts/release_kits.sh --set 0.2.0      gives all kits another version, to be committed
+#   scripts/release_kits.sh --name npm_scope acme   gives npm's scope, composer_vendor or go_path another name, to be committed
 #   scripts/release_kits.sh --publish        builds, and then runs what it otherwise only says
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +31,19 @@ while [ $# -gt 0 ]; do
       git ls-files -z kits | grep -zv '^kits/conformance/' |
         xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}(\.?([^0-9.]|\$))/\1$2\2/g"
       echo "All kits have version $2 now. Run npm test -- kits, and npx node scripts/build_kits.ts; then commit."
+      exit 0
+      ;;
+    --name)
+      old=$(member kits/kits.json names "${2-}")
+      [[ -n $old && ${3-} =~ ^[a-z0-9][a-z0-9./-]*$ ]] || fail "--name takes npm_scope, composer_vendor or go_path, and a name" 2
+      case $2 in
+        npm_scope) what="s|@$old/leads-|@$3/leads-|g; s|\./$old-leads-|./$3-leads-|g" ;;
+        composer_vendor) what="s|(^\|[^@])$old/leads-php|\1$3/leads-php|g" ;;
+        go_path) what="s|${old//./\\.}/leads-|$3/leads-|g; s|(GONOSUMDB=)$old|\1${3%%/*}|" ;;
+      esac
+      git ls-files -z kits | xargs -0 sed -i -E "$what"
+      sed -i "s|\"$2\": \"$old\"|\"$2\": \"$3\"|" kits/kits.json
+      echo "$2 is $3 now. Run npm test -- kits, and npx node scripts/build_kits.ts; then commit."
       exit 0
       ;;
     --publish) publish=yes ;;
@@ -72,4 +86,4 @@ for kit in "${kits[@]}"; do
     (cd "kits/$kit" && OUT=$out VERSION=$version sh -euc "$command")
   fi
 done
-[ $publish = no ] || echo "Set \"published\" in kits/kits.json to true, run npx node scripts/build_kits.ts, and commit."
+[ $publish = no ] || echo "Set \"published\" in the kit.json of each to true, run npx node scripts/build_kits.ts, and commit."

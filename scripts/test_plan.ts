@@ -46,7 +46,9 @@ const generated = (name: string) => `test/generated_clients/: ${name}`;
 const kit = (name: string) => `test/kits/: leads-${name}`;
 /** What needs a Go newer than Debian's, and modules. */
 const goTests = ["test/docs/clients: Go", generated("Go"), kit("cli"), kit("go"), "test/kits/cli_backfill"];
-const pythonKitParts = ["format", "lint", "package", "release"].map((part) => `${kit("python")}: ${part}`);
+const pythonKitParts = ["format", "lint", "package", "local", "release"].map((part) =>
+  `${kit("python")}: ${part}`
+);
 /** A temporary folder for the rest of a question. */
 const inFolder = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder"`;
 

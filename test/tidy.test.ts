@@ -7,6 +7,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { kits } from "../src/documents/kits.ts";
+import { registryInstalls } from "./support/kits/kit.ts";
 import { importsOf, readSources, type SourceFile, withoutComments, withoutQuotes } from "./support/source.ts";
 
 const files = readSources();
@@ -221,6 +223,20 @@ test("nothing is left for later", () => {
   // As words of their own: the specification writes numbers as +1XXXXXXXXXX.
   const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].join("|");
   none(find(files, new RegExp(`\\b(${marks})\\b`)));
+});
+
+test("no page installs a kit by its name in a registry before it is published: anybody may take the name", () => {
+  const names = kits.filter(({ published }) => !published).map(({ name }) => name);
+  const pages = files.filter(({ path }) => path.endsWith(".md") || path.startsWith("src/"));
+  assert.deepEqual(
+    pages.flatMap(({ path, text }) => registryInstalls(text, names).map((line) => [path, line])),
+    [],
+  );
+});
+
+test("the variable of a lead key is LEADS_API_KEY everywhere", () => {
+  const other = new RegExp(`\\b(?:LEAD|SANDBOX)${"_API_KEY"}\\b`);
+  assert.deepEqual(files.filter(({ text }) => other.test(text)).map(({ path }) => path), []);
 });
 
 test("no test is left out, and none runs alone", () => {

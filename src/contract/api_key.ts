@@ -13,6 +13,8 @@ const randomLength = 32;
 const checksumLength = 6;
 const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
+const beginning = /^(?:lead|form)_(?:live|test)_[0-9A-Za-z]*$/;
+
 /** Finds a key, or the start of one, in text that must not contain any. */
 export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
@@ -65,4 +67,41 @@ export function keySurface(text: string): KeySurface | null {
   const split = text.length - checksumLength;
   if (checksum(text.slice(0, split)) !== text.slice(split)) return null;
   return text.startsWith("lead_") ? "intake" : "forms";
+}
+
+/** Why a request shows no key: a sentence for the caller, and a word for the log. */
+export interface KeyFault {
+  readonly detail: string;
+  readonly reason: string;
+}
+
+const keyFaults = {
+  quotes: { detail: "the key is in quotes; send it without them", reason: "key_in_quotes" },
+  checksum: {
+    detail: "the key has a wrong checksum: a character was lost, added or changed; copy the whole key again",
+    reason: "key_checksum",
+  },
+  intake: {
+    detail: "this is an intake key; a form needs a forms key (form_live_ or form_test_)",
+    reason: "intake_key",
+  },
+  forms: {
+    detail: "this is a forms key; the intake needs an intake key (lead_live_ or lead_test_)",
+    reason: "forms_key",
+  },
+} as const satisfies Record<string, KeyFault>;
+
+/**
+ * Why a text is no key of the surface, from the text alone; `null` when only the store can tell, and for a text that has
+ * nothing of a key.
+ *
+ * Source: DECISIONS, Decided since (401).
+ */
+export function keyFault(text: string, surface: KeySurface): KeyFault | null {
+  const bare = text.replace(/^["']|["']$/g, "");
+  if (!beginning.test(bare)) return null;
+  if (bare !== text) return keyFaults.quotes;
+  const found = keySurface(text);
+  if (found === null) return keyFaults.checksum;
+  return found === surface ? null : keyFaults[found];
 }

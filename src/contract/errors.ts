@@ -32,7 +32,8 @@ export const errors = {
   },
   unauthorized: {
     status: 401,
-    condition: "missing, unknown, revoked or inactive `X-API-Key`",
+    condition:
+      "missing, unknown, revoked or inactive `X-API-Key`; `detail` may tell why: sent elsewhere, in quotes, mistyped, or a forms key",
     callerAction: "configuration problem; alert a human",
     retry: "never",
   },
@@ -124,7 +125,8 @@ export const formErrors = {
   },
   unauthorized: {
     status: 401,
-    condition: "missing, unknown or revoked `X-API-Key`, or a key of the intake",
+    condition:
+      "missing, unknown or revoked `X-API-Key`, or a key of the intake; `detail` may tell why: sent elsewhere, in quotes, mistyped",
     callerAction: "configuration problem; alert a human",
     retry: "never",
   },

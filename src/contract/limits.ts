@@ -64,3 +64,13 @@ export const limits = {
   /** Maximum wait of a client between retries. */
   backoffCapSeconds: 30,
 } as const;
+
+/** A whole number with separators: `16,000`. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `0.01`, from integer cents. */
+export function dollars(cents: number): string {
+  return (cents / 100).toFixed(2);
+}

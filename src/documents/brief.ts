@@ -17,16 +17,14 @@ import {
   requiredFields,
   vocabularyStatuses,
 } from "../contract/fields.ts";
-import { limits } from "../contract/limits.ts";
+import { dollars, grouped, limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
 import { clients, clientsSummary } from "./clients.ts";
 import { placeholders } from "./examples.ts";
 import {
   acknowledgementMembers,
   definitionOfDone,
-  dollars,
   errorMembers,
-  grouped,
   healthMembers,
   keyCheck,
   keyRules,
@@ -183,7 +181,7 @@ SDK, no OAuth, no webhook, nothing to poll.
 - Vocabulary: <${baseUrl}/v1/vocabulary> · Health: <${baseUrl}/healthz>
 
 This page is generated from the tables that the service itself works with, and served live. Fetch it, do not copy it.
-The commands below read your key from the environment variable \`LEAD_API_KEY\`.
+The commands below read your key from the environment variable \`LEADS_API_KEY\`.
 
 ## 1. Check the key
 

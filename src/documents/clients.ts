@@ -35,7 +35,7 @@ export const clientsSummary =
 /** A program of one file that sends a lead, with the standard library alone. */
 export function pythonClient(baseUrl: string): string {
   return unindented(`
-    # send_lead.py: for Python 3.9 or later. Run it with a sandbox key in LEAD_API_KEY.
+    # send_lead.py: for Python 3.9 or later. Run it with a sandbox key in LEADS_API_KEY.
     import http.client
     import json
     import os
@@ -72,7 +72,7 @@ export function pythonClient(baseUrl: string): string {
     def post(body, idempotency_key):
         """Status, headers and JSON of the answer; status 0 for no connection, or no answer in time."""
         request = urllib.request.Request(INTAKE, body, {
-            "X-API-Key": os.environ["LEAD_API_KEY"],
+            "X-API-Key": os.environ["LEADS_API_KEY"],
             "Content-Type": "application/json",
             "Idempotency-Key": idempotency_key,
         })
@@ -124,7 +124,7 @@ export function pythonClient(baseUrl: string): string {
 /** A program of one file that sends a lead, with the standard library alone. */
 export function goClient(baseUrl: string): string {
   return unindented(`
-    // send_lead.go: for Go 1.21 or later. Run it with a sandbox key in LEAD_API_KEY.
+    // send_lead.go: for Go 1.21 or later. Run it with a sandbox key in LEADS_API_KEY.
     package main
 
     import (
@@ -174,7 +174,7 @@ export function goClient(baseUrl: string): string {
     	if err != nil {
     		return 0, nil, answer
     	}
-    	request.Header.Set("X-API-Key", os.Getenv("LEAD_API_KEY"))
+    	request.Header.Set("X-API-Key", os.Getenv("LEADS_API_KEY"))
     	request.Header.Set("Content-Type", "application/json")
     	request.Header.Set("Idempotency-Key", idempotencyKey)
     	response, err := client.Do(request)
@@ -235,7 +235,7 @@ export function goClient(baseUrl: string): string {
 export function phpClient(baseUrl: string): string {
   return unindented(`
     <?php
-    // send_lead.php: for PHP 8.1 or later, with its curl. Run it with a sandbox key in LEAD_API_KEY.
+    // send_lead.php: for PHP 8.1 or later, with its curl. Run it with a sandbox key in LEADS_API_KEY.
     declare(strict_types=1);
 
     const INTAKE = '${baseUrl}/v1/intake';
@@ -257,7 +257,7 @@ export function phpClient(baseUrl: string): string {
         $curl = curl_init(INTAKE);
         curl_setopt_array($curl, [
             CURLOPT_HTTPHEADER => [
-                'X-API-Key: ' . getenv('LEAD_API_KEY'),
+                'X-API-Key: ' . getenv('LEADS_API_KEY'),
                 'Content-Type: application/json',
                 "Idempotency-Key: $idempotencyKey",
             ],
@@ -322,7 +322,7 @@ export function phpClient(baseUrl: string): string {
 /** A program of one file that sends a lead, with the standard library alone. */
 export function rubyClient(baseUrl: string): string {
   return unindented(`
-    # send_lead.rb: for Ruby 3.0 or later. Run it with a sandbox key in LEAD_API_KEY.
+    # send_lead.rb: for Ruby 3.0 or later. Run it with a sandbox key in LEADS_API_KEY.
     require "json"
     require "net/http"
     require "openssl"
@@ -345,7 +345,7 @@ export function rubyClient(baseUrl: string): string {
 
     # Status, response and JSON of the answer; status 0 for no connection, or no answer in time.
     def post(body, idempotency_key)
-      headers = { "X-API-Key" => ENV.fetch("LEAD_API_KEY"), "Content-Type" => "application/json",
+      headers = { "X-API-Key" => ENV.fetch("LEADS_API_KEY"), "Content-Type" => "application/json",
                   "Idempotency-Key" => idempotency_key }
       response = Timeout.timeout(${limits.requestTimeoutMs / 1000}) do
         Net::HTTP.start(INTAKE.host, INTAKE.port, use_ssl: INTAKE.scheme == "https") do |http|

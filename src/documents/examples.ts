@@ -53,8 +53,12 @@ function failing(
   about: string,
   body: object,
   fields: Readonly<Record<string, Reason>>,
+  detail?: string,
 ): Example {
-  return { title, about, body: pretty(body), answer: { status: 422, fields } };
+  return {
+    ...{ title, about, body: pretty(body) },
+    answer: { status: 422, fields, ...(detail === undefined ? {} : { detail }) },
+  };
 }
 
 /** Leads without anything to remark. */
@@ -124,6 +128,7 @@ export const failureExamples = {
     "Over a cap, counted in characters. Nothing is cut.",
     { ...ada, zip: "97201-1234, or is it 97202?" },
     { zip: "too_long" },
+    "zip has 28 characters; 20 are allowed",
   ),
   misspelled: {
     title: "Misspelled fields",
@@ -140,17 +145,19 @@ export const failureExamples = {
     "No charge means no `cost`; 0 is out of range.",
     { ...ada, cost: 0 },
     { cost: "out_of_range" },
+    "cost is out of range; 0.01 to 999.99 is allowed",
   ),
   several: failing(
     "Several at once",
     "Every failing field is named.",
     { ...ada, last_name: "", state: "Oregon, ".repeat(9), cost: 1000 },
     { last_name: "required", state: "too_long", cost: "out_of_range" },
+    "state has 71 characters; 64 are allowed. cost is out of range; 0.01 to 999.99 is allowed",
   ),
   idempotency_key: {
     ...failing("Idempotency-Key too long", "The header has a cap too.", ada, {
       "Idempotency-Key": "too_long",
-    }),
+    }, "Idempotency-Key has 210 characters; 200 are allowed"),
     idempotencyKey: `acme:lead:${"4711-".repeat(limits.idempotencyKeyLengthMax / 5)}`,
   },
   wrong_type: {

@@ -118,7 +118,7 @@ export const formErrorMembers = [
     about:
       "With `missing_required`: every field that is missing, each `required`. With `invalid_json`, when the `Idempotency-Key` is `too_long`.",
   },
-  { name: "detail", about: `With 400, perhaps: ${detailAbout}` },
+  { name: "detail", about: `With 400 and 401, perhaps: ${detailAbout}` },
 ] as const;
 
 /** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */

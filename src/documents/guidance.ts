@@ -6,17 +6,7 @@
  * @module
  */
 
-import { limits, type Rate } from "../contract/limits.ts";
-
-/** A whole number with separators: `16,000`. */
-export function grouped(value: number): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-/** `0.01`, from integer cents. */
-export function dollars(cents: number): string {
-  return (cents / 100).toFixed(2);
-}
+import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";
 
 /** The eight rules. Source: DECISIONS, The integration brief's fixed parts. */
 export const rules = [
@@ -92,7 +82,7 @@ export const keyRules = [
 
 /** What `detail` is, on every surface. Source: DECISIONS, Decided since. */
 export const detailAbout =
-  "what is wrong, in a sentence of English for people. The field and the type that it needs, or line and column of the fault, or what the body seems to be, or which field was probably meant; never a value of yours. Log it. Do not parse it: its words may change.";
+  "what is wrong, in English for people: the field and the type that it needs, its cap or its range, line and column of the fault, what the body seems to be, which field was probably meant, or where and how the key was sent. Never a value of yours. Log it. Do not parse it: its words may change.";
 
 /** What an error body has. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export const errorMembers = [
@@ -108,7 +98,7 @@ export const errorMembers = [
   },
   {
     name: "detail",
-    about: `With 400 and 422, perhaps: ${detailAbout}`,
+    about: `With 400, 401 and 422, perhaps: ${detailAbout}`,
   },
 ] as const;
 

@@ -18,10 +18,12 @@ export interface Kit {
   readonly about: string;
   /** The oldest platform that it runs on. */
   readonly platform: string;
-  /** A line for the terminal. */
+  /** Its registry has it. */
+  readonly published: boolean;
+  /** A line for the terminal; until the kit is published it builds from a copy of the repository, whose folder is `REPO`. */
   readonly install: string;
-  /** The package as a package URL, `pkg:npm/leads-js`. */
-  readonly address: string;
+  /** The package as a package URL, once it is published: `pkg:npm/…`. */
+  readonly address?: string;
   /** The language of the example, as blocks of code name it. */
   readonly language: string;
   /** A whole program that posts a lead. The kit's tests run it. */
@@ -34,8 +36,14 @@ export const kits: readonly Kit[] = gathered.kits;
 /** All of them have this version. */
 export const kitsVersion: string = gathered.version;
 
-/** `published`, or `ready to publish` until their registries have them; `kits/kits.json` is the one place that knows. */
-export const kitsStatus: string = gathered.status;
+const unpublished = kits.filter(({ published }) => !published).map(({ name }) => name);
+
+/** Which kits are in their registries, and how to install the others. */
+export const kitsStatus: string = unpublished.length === 0
+  ? "published"
+  : `${
+    unpublished.length === kits.length ? "" : `${unpublished.join(", ")} `
+  }not published yet: a package of that name in a registry is not ours. Install from a copy of the service's repository, with REPO set to its folder, and npm ci run in it for the npm packages`;
 
 /** What a kit saves, in a sentence or two. */
 export const kitsSummary =

@@ -22,7 +22,7 @@ export function curlPost(
   const { body, idempotencyKey = "" } = options;
   return [
     `curl -sS -i ${baseUrl}/v1/intake`,
-    `-H "X-API-Key: $LEAD_API_KEY"`,
+    `-H "X-API-Key: $LEADS_API_KEY"`,
     `-H 'Content-Type: application/json'`,
     ...(idempotencyKey === "" ? [] : [`-H ${shellQuoted(`Idempotency-Key: ${idempotencyKey}`)}`]),
     // Not -d, which would read a file for a body that starts with @.
@@ -152,10 +152,10 @@ export function clientModule(baseUrl: string): string {
 
 /** A program that uses {@linkcode clientModule}. */
 export const clientProgram = unindented(`
-  // send.ts: run it with a sandbox key in LEAD_API_KEY.
+  // send.ts: run it with a sandbox key in LEADS_API_KEY.
   import { checkKey, NotSent, sendLead } from "./lead_intake.ts";
 
-  const key = process.env.LEAD_API_KEY ?? "";
+  const key = process.env.LEADS_API_KEY ?? "";
   if (!await checkKey(key)) throw new Error("The key is not accepted: tell a person");
 
   try {

@@ -69,7 +69,7 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
 
   const found = post.authenticate("forms");
   const key = found instanceof Promise ? await found : found;
-  if (key === null) return post.refuse("unauthorized");
+  if (key === null) return post.refuseKey("forms");
   if (tenant !== key.tenant) return post.refuse("tenant_mismatch");
   if (!post.allowHolder(parts.tenantBudget, budgetHolder(key))) return post.refuse("rate_limited");
 
@@ -125,7 +125,8 @@ function readSubmission(
     return { kind: "missing_required", fields, empty: posted.fields.size === 0, ...misspelling };
   }
   if (idempotencyKey.kind === "too_long") {
-    return { kind: "invalid_json", fields: { "Idempotency-Key": "too_long" } };
+    const { kind, detail } = idempotencyKey;
+    return { kind: "invalid_json", fields: { "Idempotency-Key": kind }, detail };
   }
   return { kind: "valid", posted, raw, idempotencyKey };
 }

@@ -8,13 +8,14 @@ import { Buffer } from "node:buffer";
 import { limits } from "../contract/limits.ts";
 import { decodeUtf8 } from "../http/request_id.ts";
 import type { BodyFault } from "../lead/body_fault.ts";
+import { lengthDetail } from "../lead/validate.ts";
 import type { Entry } from "../store/serving/accept.ts";
 import { digest128 } from "./post.ts";
 
 /** The parsed header: `bytes` are compared (a string when ASCII), `text` is for display. */
 type IdempotencyKey =
   | { readonly kind: "absent" }
-  | { readonly kind: "too_long" }
+  | { readonly kind: "too_long"; readonly detail: string }
   | { readonly kind: "repeated" } & BodyFault
   | { readonly kind: "present"; readonly bytes: Uint8Array | string; readonly text: string };
 
@@ -46,7 +47,12 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   }
   const bytes = Buffer.from(value, "latin1");
   const text = decodeUtf8(value) ?? value;
-  if (controls.test(text) || [...text].length > limits.idempotencyKeyLengthMax) return { kind: "too_long" };
+  if (controls.test(text) || [...text].length > limits.idempotencyKeyLengthMax) {
+    return {
+      kind: "too_long",
+      detail: lengthDetail("Idempotency-Key", text, limits.idempotencyKeyLengthMax),
+    };
+  }
   return { kind: "present", bytes, text };
 }
 

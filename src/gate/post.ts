@@ -4,8 +4,9 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { type KeySurface, keySurface } from "../contract/api_key.ts";
+import { type KeyFault, keyFault, keyInText, type KeySurface, keySurface } from "../contract/api_key.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { type BodyFault, bytesFault } from "../lead/body_fault.ts";
@@ -61,7 +62,7 @@ export interface Refusal {
   readonly requestId: string | null;
   /** Failing fields and their reasons. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** The fault in English, without any value; only with 400 and 422. */
+  /** The fault in English, without any value; only with 400, 401 and 422. */
   readonly detail?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -105,6 +106,22 @@ type GateCode = "unauthorized" | "not_accepting";
 
 // A 429 must stay cheap under a flood: a key that was active this recently is not looked up again for it.
 const limitedKeyAgeMaxMs = 1_000;
+
+const inUrl: KeyFault = {
+  detail: "the key came in the URL, where logs keep it; have it replaced, and send the new one as X-API-Key",
+  reason: "key_in_url",
+};
+const elsewhere: KeyFault = {
+  detail: "the key came in Authorization; send it as X-API-Key",
+  reason: "key_in_authorization",
+};
+const wholeKey = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/;
+
+/** Whether an `Authorization` has a key in it, as a token or as the user name of `Basic`. */
+function authorized(value: string): boolean {
+  const [, basic = ""] = /^basic\s+(.*)$/i.exec(value) ?? [];
+  return keyInText.test(value) || keyInText.test(Buffer.from(basic, "base64").toString("latin1"));
+}
 
 const unspent: Spent = { allowed: true, headers: {} };
 
@@ -162,6 +179,37 @@ export class Post<Code extends string> {
     this.#exchange.keyId = String(key.id);
     this.#holder = { key, digest, isCached };
     return key;
+  }
+
+  /**
+   * 401 for a request without an active key. `detail` comes from the request alone; whether a key exists changes neither
+   * the response nor its time.
+   *
+   * Source: DECISIONS, Decided since (401).
+   */
+  refuseKey(surface: KeySurface): Promise<Reply> {
+    const { query } = this.#exchange;
+    const text = this.#exchange.header("x-api-key") ?? "";
+    if (text.trim() !== "") return this.refuse("unauthorized", keyFault(text, surface) ?? {});
+    if (keyInText.test(query)) {
+      this.#expose(query);
+      return this.refuse("unauthorized", inUrl);
+    }
+    const inAuthorization = authorized(this.#exchange.header("authorization") ?? "");
+    return this.refuse("unauthorized", inAuthorization ? elsewhere : {});
+  }
+
+  /** Counts and logs an active key in a query, which proxies and logs have seen. The 401 does not wait for it. */
+  #expose(query: string): void {
+    const { keys, totals } = this.#parts;
+    const { requestId } = this.#exchange;
+    const [text = ""] = wholeKey.exec(query) ?? [];
+    if (keySurface(text) === null) return;
+    keys.find(hash("sha256", text, "hex")).then(
+      (key) => key !== null && totals.exposed(key.id, requestId),
+      // The store is away, and the caller has been told to replace the key.
+      () => {},
+    );
   }
 
   allowHolder(budget: HolderBudget, holder: Holder): boolean {

@@ -74,7 +74,7 @@ async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakePa
 
   const found = post.authenticate("intake");
   const key = found instanceof Promise ? await found : found;
-  if (key === null) return post.refuse("unauthorized");
+  if (key === null) return post.refuseKey("intake");
   if (!post.allowHolder(parts.keyBudget, key)) return post.refuse("rate_limited");
 
   const read = readLead(exchange, body.bytes, parts.reference().areaIndex);
@@ -107,9 +107,10 @@ function readLead(
     return validation.kind === "valid" ? { ...validation, raw, idempotencyKey } : validation;
   }
   if (validation.kind === "invalid_json") return validation;
-  const inBody = validation.kind === "valid" ? { fields: {} } : validation;
+  const inBody = validation.kind === "valid" ? { fields: {}, detail: undefined } : validation;
   const fields = { ...inBody.fields, "Idempotency-Key": "too_long" };
-  return { ...inBody, kind: "validation_failed", fields };
+  const detail = [inBody.detail ?? [], idempotencyKey.detail].flat().join(". ");
+  return { ...inBody, kind: "validation_failed", fields, detail };
 }
 
 /** The event that a lead becomes when it is committed. */

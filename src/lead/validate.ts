@@ -15,7 +15,7 @@ import {
   type Reason,
   requiredFields,
 } from "../contract/fields.ts";
-import { limits } from "../contract/limits.ts";
+import { dollars, grouped, limits } from "../contract/limits.ts";
 import { type BodyFault, objectFault, typeFault } from "./body_fault.ts";
 import { toCents } from "./decimal.ts";
 import { looksLikeEmail } from "./email.ts";
@@ -97,6 +97,7 @@ export function validate(body: string, areas: Areas): Validation {
 
   const lead: Record<string, string | number> = {};
   const failing: Record<string, Reason> = {};
+  const details: string[] = [];
   const flags: Flag[] = [];
   const scope = { country: countryOf(envelope), areas, flags };
   let isFailing = false;
@@ -113,7 +114,11 @@ export function validate(body: string, areas: Areas): Validation {
     const text = typeof sent === "string" ? read(sent) : "";
     if (text !== "") {
       const value = rule(text, scope);
-      if (isLongerThan(name === "phone" ? text : value, lengthMax)) fail(name, "too_long");
+      const counted = name === "phone" ? text : value;
+      if (isLongerThan(counted, lengthMax)) {
+        fail(name, "too_long");
+        details.push(lengthDetail(name, counted, lengthMax));
+      }
       lead[name] = value;
     } else if (name === "country") lead[name] = countryDefault;
     else if (required) fail(name, "required");
@@ -124,15 +129,24 @@ export function validate(body: string, areas: Areas): Validation {
   const written = hasMore || cost !== null ? readWritten(text, hasMore) : nothingWritten;
   if (cost !== null) {
     const cents = toCents(written.cost);
-    if (cents === null) fail("cost", "out_of_range");
-    else lead.cost_cents = cents;
+    if (cents === null) {
+      fail("cost", "out_of_range");
+      details.push(costDetail);
+    } else lead.cost_cents = cents;
   }
   if (written.extra !== null) flags.push("extra_fields_preserved");
 
   if (isFailing) {
     const missing = requiredFields.filter((name) => failing[name] === "required");
     const misspelling = missing.length === 0 ? null : leadMisspelling(envelope, missing);
-    return { kind: "validation_failed", fields: failing, empty: size === 0, ...misspelling };
+    if (misspelling !== null) details.unshift(misspelling.detail);
+    return {
+      kind: "validation_failed",
+      fields: failing,
+      empty: size === 0,
+      ...misspelling,
+      ...(details.length === 0 ? {} : { detail: details.join(". ") }),
+    };
   }
   return {
     kind: "valid",
@@ -141,6 +155,15 @@ export function validate(body: string, areas: Areas): Validation {
     flags: flags.length < 2 ? flags : flagNames.filter((flag) => flags.includes(flag)),
   };
 }
+
+/** What a 422 says of a text that is over its cap, in characters. */
+export function lengthDetail(name: string, text: string, lengthMax: number): string {
+  return `${name} has ${grouped([...text].length)} characters; ${grouped(lengthMax)} are allowed`;
+}
+
+const costDetail = `cost is out of range; ${dollars(limits.costCentsMin)} to ${
+  dollars(limits.costCentsMax)
+} is allowed`;
 
 function refused({ detail, reason }: BodyFault): Validation {
   return { kind: "invalid_json", detail, reason };

@@ -23,6 +23,8 @@ export function logReader(log: Log): Observe {
       case "certificate_in_use":
         // Counted, and no lines of their own: each is one of many.
         return;
+      case "key_exposed":
+        return log.error(observation.kind, exposedFields(observation));
       case "connections":
         return log.info("connections", { max: observation.max });
       case "runs_as_owner":
@@ -74,6 +76,14 @@ export function ownerFields(role: string, group: string): LogFields {
   return {
     role,
     advice: `log in as a role of its own that is a member of ${group}; docs/operating.md says how`,
+  };
+}
+
+function exposedFields({ keyId, requestId }: Told<"key_exposed">): LogFields {
+  return {
+    request_id: requestId,
+    key_id: String(keyId),
+    advice: "the key came in a URL; issue another, then revoke this one",
   };
 }
 

@@ -10,7 +10,7 @@ import type { Flag, Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { firstBudgets } from "../contract/rate_headers.ts";
 import type { Areas, Validation } from "../lead/lead.ts";
-import { validate } from "../lead/validate.ts";
+import { lengthDetail, validate } from "../lead/validate.ts";
 
 /** What would be posted, with a key that works. */
 interface Posted {
@@ -64,10 +64,11 @@ export function answerTo(posted: Posted, areas: Areas): Answer {
   if (isTooLarge(posted.body)) return refuse("body_too_large", null, {});
   const validation = validate(posted.body, areas);
   if (validation.kind === "invalid_json") return refuse("invalid_json", validation, {});
-  const inHeader = isKeyTooLong(posted.idempotencyKey) ? { "Idempotency-Key": "too_long" as const } : {};
+  const detail = keyDetail(posted.idempotencyKey);
+  const inHeader = detail === null ? {} : { "Idempotency-Key": "too_long" as const };
   const fields = { ...(validation.kind === "validation_failed" ? validation.fields : {}), ...inHeader };
   if (validation.kind === "validation_failed" || Object.keys(fields).length > 0) {
-    return refuse("validation_failed", validation, fields);
+    return refuse("validation_failed", validation, fields, detail);
   }
   const status = posted.isRepeat ? 200 : 202;
   const body = {
@@ -84,14 +85,16 @@ function refuse(
   code: ErrorCode,
   validation: Validation | null,
   fields: Readonly<Record<string, Reason>>,
+  ofKey: string | null = null,
 ): Answer {
   const early = code === "body_too_large";
-  const detail = validation === null || validation.kind === "valid" ? undefined : validation.detail;
+  const ofBody = validation === null || validation.kind === "valid" ? [] : validation.detail ?? [];
+  const details = [ofBody, ofKey ?? []].flat();
   const body = {
     error: code,
     ...(early ? {} : { request_id: placeholders.requestId }),
     ...(code === "validation_failed" ? { fields } : {}),
-    ...(detail === undefined ? {} : { detail }),
+    ...(details.length === 0 ? {} : { detail: details.join(". ") }),
   };
   return { ...wire(errors[code].status, !early), body, validation, fields, flags: [] };
 }
@@ -119,8 +122,11 @@ function isTooLarge(body: string): boolean {
   return bytesOf(body) > limits.bodyBytesMax;
 }
 
-/** As the intake reads the header: blank is none, and control characters are as bad as too many. */
-function isKeyTooLong(value: string): boolean {
+/** What is wrong with the header as the intake reads it: blank is none, and control characters are as bad as too many. */
+function keyDetail(value: string): string | null {
   const text = value.trim();
-  return control.test(text) || [...text].length > limits.idempotencyKeyLengthMax;
+  const { idempotencyKeyLengthMax: lengthMax } = limits;
+  return control.test(text) || [...text].length > lengthMax
+    ? lengthDetail("Idempotency-Key", text, lengthMax)
+    : null;
 }

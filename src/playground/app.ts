@@ -9,8 +9,7 @@
 
 import { type Example, failureExamples, flagExamples, leadExamples } from "../documents/examples.ts";
 import { fieldNames } from "../contract/fields.ts";
-import { grouped } from "../documents/guidance.ts";
-import { limits } from "../contract/limits.ts";
+import { grouped, limits } from "../contract/limits.ts";
 import { curlPost } from "../documents/snippets.ts";
 import { addCopyButtons } from "../documents/copy_buttons.ts";
 import { objectFault, wrongTypes } from "../lead/body_fault.ts";
@@ -69,9 +68,12 @@ function findings(body: string, answer: Answer): Finding[] {
   return [...failing, ...detailOf(answer), ...flagged];
 }
 
-/** What the answer itself says in words. */
-function detailOf({ body: { detail } }: Answer): Finding[] {
-  return typeof detail === "string" ? [{ kind: "failing", field: "", code: "", text: detail }] : [];
+/** What the answer itself says in words; caps and ranges stand at their fields already. */
+function detailOf({ body: { detail }, fields }: Answer): Finding[] {
+  const isSaid = Object.keys(fields).length > 0 && !Object.values(fields).includes("required");
+  return typeof detail === "string" && !isSaid
+    ? [{ kind: "failing", field: "", code: "", text: detail }]
+    : [];
 }
 
 const withoutMark = (body: string) => body.replace(/^\ufeff/, "");

@@ -5,7 +5,7 @@
  */
 
 import { fieldNames } from "../contract/fields.ts";
-import { dollars } from "../documents/guidance.ts";
+import { dollars } from "../contract/limits.ts";
 import type { Validation } from "../lead/lead.ts";
 import { placeOf, places } from "./edit_json.ts";
 

@@ -7,7 +7,7 @@
 
 /// <reference lib="dom" />
 
-import { keySurface } from "../contract/api_key.ts";
+import { keyFault, keySurface } from "../contract/api_key.ts";
 import { keyCheck } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
 import { byId, fill, make, rich } from "./dom.ts";
@@ -36,11 +36,8 @@ export function listen(): void {
 
 /** What can be said of a key without asking. */
 function shapeOf(text: string): string {
-  if (text === "") return "";
-  const surface = keySurface(text);
-  if (surface === "intake") return "";
-  if (surface === "forms") return "This is a key for forms. The intake answers 401 to it.";
-  return "This is no key as it stands: a character is missing, added or mistyped. It would be answered with 401.";
+  if (text === "" || keySurface(text) === "intake") return "";
+  return `This would be answered with 401: ${keyFault(text, "intake")?.detail ?? "it is no key"}.`;
 }
 
 async function probe(): Promise<void> {
@@ -63,10 +60,10 @@ async function probe(): Promise<void> {
       redirect: "error",
       signal: AbortSignal.timeout(limits.requestTimeoutMs),
     });
-    const { error = "" } = await answer.json().catch(() => ({}));
+    const { error = "", detail = null } = await answer.json().catch(() => ({}));
     const id = answer.headers.get("X-Request-Id");
     const known = keyCheck.find((row) => row.answer.startsWith(String(answer.status)));
-    const meaning = known?.meaning ?? "This answer says nothing about the key.";
+    const meaning = detail ?? known?.meaning ?? "This answer says nothing about the key.";
     say(answer.status === 422 ? "good" : "failing", `${answer.status} \`${error}\``, meaning, id);
   } catch {
     say("failing", "No answer", "The service could not be reached, or did not answer in time. Try again.");

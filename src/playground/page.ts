@@ -5,9 +5,9 @@
  */
 
 import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";
-import { limits } from "../contract/limits.ts";
+import { dollars, grouped, limits } from "../contract/limits.ts";
 import { leadExamples, placeholders } from "../documents/examples.ts";
-import { dollars, grouped, keyCheck } from "../documents/guidance.ts";
+import { keyCheck } from "../documents/guidance.ts";
 import { type DocumentName, documents } from "../documents/published.ts";
 import { shellSnippets } from "../documents/snippets.ts";
 import { render } from "../http/markdown.ts";

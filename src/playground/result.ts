@@ -7,8 +7,7 @@
 /// <reference lib="dom" />
 
 import { type FieldName, fields, flags, type Reason } from "../contract/fields.ts";
-import { dollars, grouped } from "../documents/guidance.ts";
-import { limits } from "../contract/limits.ts";
+import { dollars, grouped, limits } from "../contract/limits.ts";
 import { type Answer, madeUp } from "./answer.ts";
 import { compare, type ComparedField, type Piece } from "./compare.ts";
 import { byId, fill, make, rich } from "./dom.ts";

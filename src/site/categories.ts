@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
     "Project services",
     "What is to be done: replacement, repair, remodel, maintain.",
   ],
-  ["kits", null, "Client kits", "Ten wrappers of the one call, by language."],
+  ["kits", null, "Client kits", "Wrappers of the one call, by language."],
   ["trust", null, "Security and privacy", "How keys, connections and personal data are handled."],
   ["reference", null, "Reference", "Questions and answers, the glossary, and this site as a database."],
 ];

@@ -14,8 +14,6 @@ import { placeholders } from "../documents/examples.ts";
 import { flagNames, flags, projectServices, requiredFields } from "../contract/fields.ts";
 import {
   definitionOfDone,
-  dollars,
-  grouped,
   keyCheck,
   limitRows,
   normalization,
@@ -23,7 +21,7 @@ import {
   rules,
 } from "../documents/guidance.ts";
 import { type Kit, kits, kitsStatus, kitsSummary, kitsVersion } from "../documents/kits.ts";
-import { limits, type Rate } from "../contract/limits.ts";
+import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";
 import { bullets, numbered, sentence } from "../documents/markdown.ts";
 import { shellSnippets } from "../documents/snippets.ts";
 import { exampleQueries, siteDataSchema } from "./site_data.ts";
@@ -107,7 +105,7 @@ function lists(): Facts {
 function kitSection({ name, about, platform, install, address, language, example }: Kit): string {
   return `### ${name}
 
-${literal(about)} ${literal(platform)}. Package: ${codeSpan(address)}
+${literal(about)} ${literal(platform)}.${address === undefined ? "" : ` Package: ${codeSpan(address)}`}
 
 ${codeBlock("sh", install)}
 

@@ -387,7 +387,7 @@ const codeKits: Builder = (site, page) => {
       url: page.url,
       programmingLanguage: programmingLanguages[language],
       runtimePlatform: platform,
-      identifier: address,
+      ...(address === undefined ? {} : { identifier: address }),
       about: ref(apiId(site)),
     })),
   };

@@ -79,7 +79,7 @@ Three queries to begin with.
 
 ${queries.join("\n\n")}
 
-${kitsSummary} Version ${kitsVersion}, ${kitsStatus}; <${urls.site}/kits/> has an example of each.
+${kitsSummary} Version ${kitsVersion}, ${kitsStatus}. <${urls.site}/kits/> has an example of each.
 
 ${kits.map(({ name, from, install }) => `- ${name}, ${from}: ${codeSpan(install)}`).join("\n")}
 

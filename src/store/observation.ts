@@ -23,6 +23,8 @@ export type StoreObservation =
   | { readonly kind: "commit_warning"; readonly text: string }
   /** A key holder's post was refused for this reason, from our own list. */
   | { readonly kind: "post_refused"; readonly reason: string }
+  /** An active key came in a URL. */
+  | { readonly kind: "key_exposed"; readonly keyId: number; readonly requestId: string }
   /** The process runs as this role, which owns the tables: no right keeps it from anything. */
   | { readonly kind: "runs_as_owner"; readonly role: string }
   /** So many connections to the database this process opens at most. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
-import { keyInText, keySurface, makeKey } from "../../src/contract/api_key.ts";
+import { keyFault, keyInText, keySurface, makeKey } from "../../src/contract/api_key.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -48,5 +48,22 @@ test("one mistyped, missing or added character makes it no key", () => {
   }
   for (const text of ["", ` ${key}`, `${key}\n`, `${key}0`, key.toUpperCase(), "lead_live_"]) {
     assert.equal(keySurface(text), null, text);
+  }
+});
+
+test("what a text shows of itself: quotes, a wrong checksum, a key of the other surface; of a sound key and of no key nothing", () => {
+  const [intake, forms] = (["intake", "forms"] as const).map((surface) =>
+    makeKey({ surface, sandbox: true }, counting)
+  ) as [string, string];
+  const reasonOf = (text: string, surface: "intake" | "forms" = "intake") => keyFault(text, surface)?.reason;
+  for (const text of [`"${intake}"`, `'${forms}'`, `"${intake}`, '"lead_test_"']) {
+    assert.equal(reasonOf(text), "key_in_quotes", text);
+  }
+  for (const text of [intake.slice(0, -1), `${intake}0`, "lead_live_", forms.slice(0, 20)]) {
+    assert.equal(reasonOf(text), "key_checksum", text);
+  }
+  assert.deepEqual([reasonOf(forms), reasonOf(intake, "forms")], ["forms_key", "intake_key"]);
+  for (const text of [intake, "", "secret", '"secret"', `${intake}, ${intake}`, intake.toUpperCase()]) {
+    assert.equal(reasonOf(text), undefined, text);
   }
 });

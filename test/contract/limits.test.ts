@@ -1,4 +1,4 @@
-import { limits } from "../../src/contract/limits.ts";
+import { dollars, grouped, limits } from "../../src/contract/limits.ts";
 import { firstBudgets, rateHeaderNames, tellBudget } from "../../src/contract/rate_headers.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -52,3 +52,14 @@ test("each further limit stands after those before it, in every header", () => {
 });
 
 test("a client without limits is told none", () => assert.deepEqual(firstBudgets(), {}));
+
+test("numbers are grouped by thousands, and cents are dollars with two places", () => {
+  assert.deepEqual([0, 999, 1000, 16_000, 1_234_567].map(grouped), [
+    "0",
+    "999",
+    "1,000",
+    "16,000",
+    "1,234,567",
+  ]);
+  assert.deepEqual([1, 100, 99_999].map(dollars), ["0.01", "1.00", "999.99"]);
+});

@@ -48,7 +48,7 @@ async function report({ command, env }: Made, name: string, to: Readonly<Record<
       INTAKE_URL: to.intake as string,
       FORMS_URL: to.forms as string,
       SUBSCRIPTION_URL: to.subscription as string,
-      LEAD_API_KEY: key.text,
+      LEADS_API_KEY: key.text,
       FORMS_API_KEY: formsKey.text,
       TENANT: form.tenant.slug,
       FORM_KEY: form.formKey,

@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { keys } from "../../kits/conformance/secrets.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { all, runIn, testedKits } from "../support/kits/kit.ts";
 
 /** The checks that every kit has, in the order in which they are run. */
-const names = ["format", "lint", "units", "docs", "example", "package"];
+const names = ["format", "lint", "units", "docs", "example", "package", "local"];
+
+const posting: ReadonlySet<string> = new Set(["example", "package", "local"]);
+const repository = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 
 for (const kit of testedKits) {
   test(`${kit.name} is what its registry and its language ask for`, async (t) => {
@@ -15,9 +20,11 @@ for (const kit of testedKits) {
     for (const [name, command] of Object.entries(kit.checks)) {
       if (isLeftOut(`test/kits/: ${kit.name}: ${name}`)) continue;
       await t.test(`${kit.name}: ${name}`, async () => {
-        if (name !== "example" && name !== "package") return void await runIn(kit.folder, command);
+        if (!posting.has(name)) return void await runIn(kit.folder, command);
+        const folder = name === "local" ? temporaryFolder(kit.id) : kit.folder;
+        const install = { REPO: repository, LOCAL: kit.local };
         const leads = await leadsFrom((address) =>
-          runIn(kit.folder, command, { LEADS_BASE_URL: address, LEADS_API_KEY: keys.key })
+          runIn(folder, command, { LEADS_BASE_URL: address, LEADS_API_KEY: keys.key, ...install })
         );
         assert.notEqual(leads.length, 0, "a lead came");
         for (const { headers, lead } of leads) {

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { kitFolders } from "../../kits/conformance/suite.ts";
-import { kits as told } from "../../src/documents/kits.ts";
+import { brief } from "../../src/documents/brief.ts";
+import { kits as told, kitsStatus } from "../../src/documents/kits.ts";
+import { reference } from "../../src/playground/reference.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
-import { all, kits, runIn, testedKits } from "../support/kits/kit.ts";
+import { all, kits, registryInstalls, runIn, testedKits } from "../support/kits/kit.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -16,6 +18,8 @@ const members = [
   "from",
   "about",
   "platform",
+  "published",
+  "local",
   "install",
   "address",
   "manifest",
@@ -41,6 +45,49 @@ for (const kit of kits) {
     assert.match(within("README.md"), new RegExp(`^# ${kit.name}\n`));
   });
 }
+
+test("npm's scope, Composer's vendor and the path of the Go modules are those of kits.json", () => {
+  const { npm_scope, composer_vendor, go_path } = all.names;
+  for (const id of ["node", "js"]) {
+    assert.equal(JSON.parse(read(`kits/${id}/package.json`)).name, `@${npm_scope}/leads-${id}`);
+  }
+  assert.equal(JSON.parse(read("kits/php/composer.json")).name, `${composer_vendor}/leads-php`);
+  for (const id of ["go", "cli"]) {
+    assert.match(read(`kits/${id}/go.mod`), new RegExp(`^module ${go_path}/leads-${id}\n`));
+  }
+});
+
+test("until a kit is published, no page installs its name from a registry, and its README says so", () => {
+  const unpublished = told.filter(({ published }) => !published).map(({ name }) => name);
+  for (const { id, published } of kits) {
+    const { install } = told.find(({ name }) => name === `leads-${id}`) as typeof told[number];
+    const readme = read(`kits/${id}/README.md`);
+    assert.ok(readme.includes(install), `kits/${id}/README.md has: ${install}`);
+    assert.equal(/not published yet/i.test(readme), !published, `kits/${id}/README.md`);
+  }
+  const made = [brief("https://intake.example"), reference("https://intake.example").text];
+  assert.deepEqual(made.flatMap((page) => registryInstalls(page, unpublished)), []);
+  if (unpublished.length > 0) assert.match(kitsStatus, /not published yet/);
+});
+
+test("what installs a name from a registry is found, and what builds from a folder is not", () => {
+  const names = kits.map(({ name }) => name);
+  for (const { name, install, local } of kits) {
+    assert.equal(registryInstalls(`text\n  ${install}\n`, names).length, 1, install);
+    assert.deepEqual(registryInstalls(install, names.filter((other) => other !== name)), [], install);
+    assert.deepEqual(registryInstalls(local, names), [], local);
+  }
+  const others = [
+    "pnpm add leads-js",
+    "python3 -m pip install -U leads-python",
+    'gem "leads-ruby", "~> 0.1"',
+    "<artifactId>leads-java</artifactId>",
+    '<PackageReference Include="leads-dotnet" />',
+    'leads-rust = "0.1"',
+    'import "npm:leads-js"',
+  ];
+  for (const line of others) assert.equal(registryInstalls(line, names).length, 1, line);
+});
 
 test("a release builds every kit's files and publishes nothing unless it is told to", async () => {
   const here = testedKits.filter(({ name }) => !isLeftOut(`test/kits/: ${name}: release`));

@@ -40,7 +40,10 @@ test("nothing is guessed where nothing comes near, nor for a key check, nor for 
   assert.equal(detailOf({}), undefined);
   assert.equal(detailOf({ first_name: " ", last_name, phone }), undefined);
   assert.equal(detailOf({ last_name, phone, campaign: "spring", host: "x", score: 1 }), undefined);
-  assert.equal(detailOf({ first_name, last_name, phone, firstName: "x", zip: "9".repeat(21) }), undefined);
+  assert.equal(
+    detailOf({ first_name, last_name, phone, firstName: "x", zip: "9".repeat(21) }),
+    "zip has 21 characters; 20 are allowed",
+  );
   assert.equal(
     validate(JSON.stringify({ first_name, last_name, phone, phone_number: "x" }), areas).kind,
     "valid",

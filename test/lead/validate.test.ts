@@ -187,7 +187,12 @@ test("an email that grows in lower case is measured in lower case", () => {
   const fits = `${"İ".repeat(121)}@example.com`;
   assert.equal([...validLead(JSON.stringify({ ...base, email: fits })).lead.email!].length, 254);
   const validation = validate(JSON.stringify({ ...base, email: `İ${fits}` }), areas);
-  assert.deepEqual(validation, { kind: "validation_failed", fields: { email: "too_long" }, empty: false });
+  assert.deepEqual(validation, {
+    kind: "validation_failed",
+    fields: { email: "too_long" },
+    empty: false,
+    detail: "email has 256 characters; 254 are allowed",
+  });
 });
 
 test("half a surrogate pair in the text of the body reads as U+FFFD", () => {

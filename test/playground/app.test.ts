@@ -155,7 +155,7 @@ async function testPage(): Promise<void> {
       assert.ok(!line.includes(key.text));
       const printed = execFileSync("sh", ["-c", line], {
         encoding: "utf8",
-        env: { PATH: process.env.PATH, LEAD_API_KEY: key.text },
+        env: { PATH: process.env.PATH, LEADS_API_KEY: key.text },
         stdio: ["ignore", "pipe", "ignore"],
       });
       assert.match(printed, new RegExp(`^HTTP/1\\.1 ${answer.status} `), name);

@@ -315,7 +315,13 @@ test("settings of the other process, empty ones and variables of other programs 
     ACTIONS_LISTEN: "127.0.0.1:1",
   };
   const foreign = {
-    ...{ PGHOST: "db", PGSSLMODE: "require", DATABASE_PASSWORD: "x", LEAD_API_KEY: "x", LEADS_BASE_URL: "x" },
+    ...{
+      PGHOST: "db",
+      PGSSLMODE: "require",
+      DATABASE_PASSWORD: "x",
+      LEADS_API_KEY: "x",
+      LEADS_BASE_URL: "x",
+    },
     ...{ PATH: "/bin", MAIL: "/var/mail/x", MAILCHECK: "1", INTAKE: "x", INTAKE_LISTENS: " " },
   };
   assert.deepEqual(faults({ ...others, ...foreign }), []);

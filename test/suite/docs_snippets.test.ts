@@ -35,7 +35,7 @@ function run(command: string, args: readonly string[], env: Record<string, strin
       env: {
         PATH: `${bin}:${process.env.PATH}`,
         HOME: folder,
-        LEAD_API_KEY: key.text,
+        LEADS_API_KEY: key.text,
         NO_COLOR: "1",
         ...env,
       },
@@ -124,7 +124,7 @@ const typedClient = `\
   async function send(lead: Lead, headers: Headers): Promise<Body<202> | Body<200>> {
     const answer = await fetch(process.env.BASE_URL + "/v1/intake", {
       method: "POST",
-      headers: { ...headers, "Content-Type": "application/json", "X-API-Key": process.env.LEAD_API_KEY ?? "" },
+      headers: { ...headers, "Content-Type": "application/json", "X-API-Key": process.env.LEADS_API_KEY ?? "" },
       body: JSON.stringify(lead),
     });
     if (answer.status === 202) return await answer.json() as Body<202>;

@@ -3,6 +3,7 @@ import { createHash, getRandomValues } from "node:crypto";
 import { test } from "node:test";
 import { makeKey } from "../../src/contract/api_key.ts";
 import { ctl } from "../support/server.ts";
+import { until } from "../support/until.ts";
 import { freshKey, lead, World } from "../support/world.ts";
 
 const world = await World.open();
@@ -36,39 +37,102 @@ test("an issued key works at once, also when it was refused a moment before", as
 });
 
 const wellFormed = makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes));
-const refusedKeys: Readonly<Record<string, string | undefined>> = {
-  "no key": undefined,
-  "a blank key": " ",
-  "nonsense": "secret",
-  "an unknown key": wellFormed,
-  "a mistyped key": `${wellFormed.slice(0, 12)}${wellFormed[12] === "a" ? "b" : "a"}${wellFormed.slice(13)}`,
-  "a key in other case": wellFormed.toUpperCase(),
-  "a key with more behind it": `${wellFormed}0`,
-  "a cut key": wellFormed.slice(0, -1),
-  "SQL": "' or 1=1 --",
-  "two keys": `${wellFormed}, ${wellFormed}`,
+const checksum =
+  "the key has a wrong checksum: a character was lost, added or changed; copy the whole key again";
+const quotes = "the key is in quotes; send it without them";
+const refusedKeys: Readonly<Record<string, readonly [key?: string, detail?: string]>> = {
+  "no key": [],
+  "a blank key": [" "],
+  "nonsense": ["secret"],
+  "an unknown key": [wellFormed],
+  "a mistyped key": [
+    `${wellFormed.slice(0, 12)}${wellFormed[12] === "a" ? "b" : "a"}${wellFormed.slice(13)}`,
+    checksum,
+  ],
+  "a key in other case": [wellFormed.toUpperCase()],
+  "a key with more behind it": [`${wellFormed}0`, checksum],
+  "a cut key": [wellFormed.slice(0, -1), checksum],
+  "an unknown key in quotes": [`"${wellFormed}"`, quotes],
+  "a key with a quote before it": [`'${wellFormed}`, quotes],
+  "SQL": ["' or 1=1 --"],
+  "two keys": [`${wellFormed}, ${wellFormed}`],
 };
 
-for (const [what, key] of Object.entries(refusedKeys)) {
-  test(`POST /v1/intake with ${what} answers 401 unauthorized and stores nothing`, async () => {
+for (const [what, [key, detail]] of Object.entries(refusedKeys)) {
+  test(`POST /v1/intake with ${what} answers 401 unauthorized ${detail === undefined ? "without" : "with"} a detail and stores nothing`, async () => {
     await world.leavesNothing(async () => {
       for (const body of [lead(), {}, "[]"]) {
         const answer = await world.intake({ ...(key === undefined ? {} : { key }), body });
         assert.equal(answer.status, 401);
-        assert.deepEqual(answer.json, { error: "unauthorized", request_id: answer.headers["x-request-id"] });
+        const request_id = answer.headers["x-request-id"];
+        assert.deepEqual(answer.json, {
+          error: "unauthorized",
+          request_id,
+          ...(detail === undefined ? {} : { detail }),
+        });
       }
     });
   });
 }
 
-test("a key anywhere but in X-API-Key is 401", async () => {
-  const { text } = await world.issue();
-  const answer = await world.send(`/v1/intake?X-API-Key=${text}`, {
-    method: "POST",
-    body: lead({ "X-API-Key": text }),
-    headers: { "Authorization": `Bearer ${text}`, "Cookie": `X-API-Key=${text}` },
+test("a key of the other surface is 401 with a detail that says so", async () => {
+  const key = await world.issue();
+  const forms = await world.issue({ surface: "forms" });
+  await world.leavesNothing(async () => {
+    for (const body of [{}, lead()]) {
+      const answer = await world.intake({ key: forms.text, body });
+      assert.equal(answer.status, 401);
+      assert.match(answer.json.detail, /^this is a forms key; the intake needs an intake key/);
+    }
+    const answer = await world.sendToForms("/v1/forms/any/contact", {
+      method: "POST",
+      key: key.text,
+      body: {},
+    });
+    assert.equal(answer.status, 401);
+    assert.match(answer.json.detail, /^this is an intake key; a form needs a forms key/);
   });
-  assert.equal(answer.status, 401);
+});
+
+const inUrl =
+  "the key came in the URL, where logs keep it; have it replaced, and send the new one as X-API-Key";
+const inAuthorization = "the key came in Authorization; send it as X-API-Key";
+
+test("a key anywhere but in X-API-Key is 401, and the detail is the same whether the key exists or not", async () => {
+  const { text } = await world.issue();
+  const basic = (key: string) => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
+  for (const key of [text, wellFormed]) {
+    for (const authorization of [`Bearer ${key}`, basic(key), key]) {
+      const answer = await world.intake({ body: lead(), headers: { "Authorization": authorization } });
+      assert.deepEqual([answer.status, answer.json.detail], [401, inAuthorization]);
+    }
+    const answer = await world.intake({
+      body: lead({ "X-API-Key": key }),
+      headers: { "Cookie": `X-API-Key=${key}` },
+    });
+    assert.deepEqual([answer.status, answer.json.detail], [401, undefined]);
+  }
+  const other = await world.intake({ body: lead(), headers: { "Authorization": basic("somebody") } });
+  assert.deepEqual([other.status, other.json.detail], [401, undefined]);
+});
+
+test("a key in the URL counts as leaked: the log and the totals have its id, and the answer is the same for a key that there is not", async () => {
+  const key = await world.issue();
+  const server = await world.start();
+  world.expectLogged("key_exposed");
+  const mistyped = `${key.text.slice(0, -1)}${key.text.endsWith("0") ? "1" : "0"}`;
+  for (const text of [wellFormed, mistyped, key.text]) {
+    const answer = await world.send(`/v1/intake?key=${text}&x=1`, { method: "POST", body: lead() }, server);
+    assert.deepEqual([answer.status, answer.json.detail], [401, inUrl]);
+  }
+  const line = await until(() => server.logs.find(({ event }) => event === "key_exposed"));
+  assert.equal(line.key_id, String(key.id));
+  assert.equal(await server.stop(), 0);
+  assert.equal(server.logs.filter(({ event }) => event === "key_exposed").length, 1);
+  assert.ok(!JSON.stringify(server.logs).includes(key.text.slice(10)));
+  const totals = await world
+    .sql`select reason, field, count::int from refusal_total where key_id = ${key.id}`;
+  assert.deepEqual([...totals], [{ reason: "key_in_url", field: "", count: 1 }]);
 });
 
 test("two X-API-Key headers are 401, be they alike: neither is believed", async () => {
@@ -80,14 +144,6 @@ test("two X-API-Key headers are 401, be they alike: neither is believed", async 
       assert.equal(answer.json.error, "unauthorized");
     });
   }
-});
-
-test("a forms key on the intake is 401", async () => {
-  const key = await world.issue({ surface: "forms" });
-  await world.leavesNothing(async () => {
-    assert.equal((await world.intake({ key: key.text, body: {} })).status, 401);
-    assert.equal((await world.intake({ key: key.text, body: lead() })).status, 401);
-  });
 });
 
 test("a wrong checksum and a forms key are 401 without a query: they are answered while no key can be read", async () => {

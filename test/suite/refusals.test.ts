@@ -159,6 +159,9 @@ test("POST /v1/intake answers 422 naming every failing field and consumes no Ide
       project_details: "too_long",
       cost: "out_of_range",
     },
+    detail: "first_name has 101 characters; 100 are allowed. email has 255 characters; 254 are allowed. " +
+      "city has 101 characters; 100 are allowed. project_details has 16,001 characters; 16,000 are allowed. " +
+      "cost is out of range; 0.01 to 999.99 is allowed",
   });
   const accepted = await world.intake({ key: key.text, body: lead(), headers });
   assert.equal(accepted.status, 202);
@@ -177,6 +180,7 @@ test("caps count characters, not bytes: 100 emoji are a first name and 101 are t
   assert.equal(fits.status, 202);
   const over = await world.intake({ key: key.text, body: lead({ first_name: "🏠".repeat(101) }) });
   assert.deepEqual(over.json.fields, { first_name: "too_long" });
+  assert.equal(over.json.detail, "first_name has 101 characters; 100 are allowed");
 });
 
 test("a used Idempotency-Key with an invalid body answers 422 or 400: validation comes first", async () => {

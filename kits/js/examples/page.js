@@ -1,4 +1,4 @@
-import { send } from "leads-js/page";
+import { send } from "@leads-example/leads-js/page";
 
 const form = document.querySelector("#contact");
 const told = form.querySelector("output");

@@ -1,4 +1,4 @@
-import { relay } from "leads-js/relay";
+import { relay } from "@leads-example/leads-js/relay";
 
 let handle;
 

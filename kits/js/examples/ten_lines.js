@@ -1,4 +1,4 @@
-import { idempotencyKey, LeadsClient } from "leads-js";
+import { idempotencyKey, LeadsClient } from "@leads-example/leads-js";
 
 const { LEADS_API_KEY: key, LEADS_BASE_URL: baseUrl } = process.env;
 const leads = new LeadsClient({ key, baseUrl });

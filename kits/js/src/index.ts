@@ -1,8 +1,8 @@
 /**
  * The client kit of the lead intake for edge runtimes, servers and workers: everything that has `fetch`.
  *
- * It holds a key, so it is never part of a page: a page uses `leads-js/page`, and an edge function in front of it
- * `leads-js/relay`.
+ * It holds a key, so it is never part of a page: a page uses `@leads-example/leads-js/page`, and an edge function in front of it
+ * `@leads-example/leads-js/relay`.
  *
  * @module
  */
@@ -32,7 +32,9 @@ export class LeadsClient extends IntakeClient {
    */
   constructor(options: ClientOptions) {
     if (typeof window !== "undefined" && typeof document !== "undefined") {
-      throw new MisconfiguredError("A key must not be in a page: use leads-js/page there, with a relay");
+      throw new MisconfiguredError(
+        "A key must not be in a page: use @leads-example/leads-js/page there, with a relay",
+      );
     }
     const { key, baseUrl, fetch, ...settings } = options;
     super({ name: "leads-js", key, baseUrl, transport: fetchTransport(fetch), ensureSafe }, settings);

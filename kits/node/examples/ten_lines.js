@@ -1,4 +1,4 @@
-import { idempotencyKey, LeadsClient } from "leads-node";
+import { idempotencyKey, LeadsClient } from "@leads-example/leads-node";
 
 // Key and address: LEADS_API_KEY and LEADS_BASE_URL.
 const leads = new LeadsClient();

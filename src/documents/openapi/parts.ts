@@ -7,10 +7,9 @@
 
 import { type ErrorCode, type ErrorRule, errors, unreadErrors } from "../../contract/errors.ts";
 import { formPlaceholders } from "../../contract/forms.ts";
-import { limits } from "../../contract/limits.ts";
+import { grouped, limits } from "../../contract/limits.ts";
 import { firstBudgets, rateHeaderNames, rateHeaders } from "../../contract/rate_headers.ts";
 import { placeholders } from "../examples.ts";
-import { grouped } from "../guidance.ts";
 import { sentence } from "../markdown.ts";
 import { documentEncoding } from "../published.ts";
 

@@ -26,10 +26,10 @@ import {
   honeypotName,
   startedAtName,
 } from "../../contract/forms.ts";
-import { limits } from "../../contract/limits.ts";
+import { dollars, limits } from "../../contract/limits.ts";
 import { intervals } from "../../contract/plans.ts";
 import { leadExamples, placeholders } from "../examples.ts";
-import { detailAbout, dollars } from "../guidance.ts";
+import { detailAbout } from "../guidance.ts";
 import { byName, type Node, oneOfToday, ref } from "./parts.ts";
 
 /** Values that show how a field may look when it is sent. */
@@ -176,7 +176,7 @@ const errorBody: Node = {
     },
     detail: {
       type: "string",
-      description: `On 400 and 422, perhaps: ${detailAbout}`,
+      description: `On 400, 401 and 422, perhaps: ${detailAbout}`,
       example: "cost is a string; a number is needed, without quotes",
     },
   },

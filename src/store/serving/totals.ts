@@ -42,6 +42,12 @@ export class Totals {
     }
   }
 
+  /** Counts and reports a key that came in a URL: whoever reads a log may have it. */
+  exposed(keyId: number, requestId: string): void {
+    this.refused(keyId, "key_in_url");
+    this.#observe({ kind: "key_exposed", keyId, requestId });
+  }
+
   /** Counts an answer with the event of an earlier post. */
   duplicate(keyId: number, count = 1): void {
     this.#duplicates.set(keyId, (this.#duplicates.get(keyId) ?? 0) + count);

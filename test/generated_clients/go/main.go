@@ -56,7 +56,7 @@ func refused(found *intake.ErrorBody, answer *http.Response) object {
 
 func main() {
 	ctx := context.Background()
-	client := keyed(os.Getenv("INTAKE_URL"), os.Getenv("LEAD_API_KEY"))
+	client := keyed(os.Getenv("INTAKE_URL"), os.Getenv("LEADS_API_KEY"))
 	forms := keyed(os.Getenv("FORMS_URL"), os.Getenv("FORMS_API_KEY"))
 	subscription := must(intake.NewClientWithResponses(os.Getenv("SUBSCRIPTION_URL")))
 

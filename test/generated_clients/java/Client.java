@@ -17,7 +17,7 @@ public class Client {
     ApiResponse<T> run() throws ApiException;
   }
 
-  static final Library intake = new Library(env("INTAKE_URL"), env("LEAD_API_KEY"));
+  static final Library intake = new Library(env("INTAKE_URL"), env("LEADS_API_KEY"));
   static final Library stranger = new Library(env("INTAKE_URL"), "mistyped");
   static final Library forms = new Library(env("FORMS_URL"), env("FORMS_API_KEY"));
   static final Library subscription = new Library(env("SUBSCRIPTION_URL"), "");

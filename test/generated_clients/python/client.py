@@ -39,7 +39,7 @@ def refused(answer):
 
 
 env = os.environ
-intake = keyed(env["INTAKE_URL"], env["LEAD_API_KEY"])
+intake = keyed(env["INTAKE_URL"], env["LEADS_API_KEY"])
 forms = keyed(env["FORMS_URL"], env["FORMS_API_KEY"])
 lead = Lead(
     first_name="Ada",

@@ -11,7 +11,7 @@ import type { components, paths } from "./published.d.ts";
 const set = (name: string) => process.env[name] ?? "";
 const intake = createClient<paths>({
   baseUrl: set("INTAKE_URL"),
-  headers: { "X-API-Key": set("LEAD_API_KEY") },
+  headers: { "X-API-Key": set("LEADS_API_KEY") },
 });
 const stranger = createClient<paths>({ baseUrl: set("INTAKE_URL"), headers: { "X-API-Key": "mistyped" } });
 const forms = createClient<paths>({

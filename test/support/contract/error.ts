@@ -31,7 +31,7 @@ export function errorFindings(body: Readonly<Record<string, unknown>>, answered:
   const isEarly = code === "body_too_large" ||
     code === "rate_limited" && !/key|tenant/.test(String(headers["ratelimit-policy"]));
   const sentId = Buffer.from(String(headers["x-request-id"]), "latin1").toString("utf8");
-  const mayHaveDetail = status === 400 || status === 422;
+  const mayHaveDetail = [400, 401, 422].includes(status);
   return [
     ...(tables[surface][code]?.status === status || isUnread ? [] : [`${code} has another status`]),
     ...(body.request_id === (isEarly ? undefined : sentId) ? [] : [`request_id is ${body.request_id}`]),

@@ -36,7 +36,7 @@ export function runClient(
   }
   return runTool(["sh", "-c", commands[language]], {
     cwd: folder,
-    env: { LEAD_API_KEY: key, GOPROXY: "off" },
+    env: { LEADS_API_KEY: key, GOPROXY: "off" },
   });
 }
 

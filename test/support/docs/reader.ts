@@ -96,7 +96,7 @@ export class Reader {
         NO_COLOR: "1",
         REAL_NPM: execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim(),
         PSQL_URL: this.#server.url,
-        LEAD_API_KEY: this.#key("intake"),
+        LEADS_API_KEY: this.#key("intake"),
         // npm start prints one of each of its two customers.
         FORMS_API_KEY: script.includes("/forms/sandbox/")
           ? this.#latest(/\bform_test_\w+/g)

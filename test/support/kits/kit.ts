@@ -16,6 +16,10 @@ export interface KitManifest {
   readonly from: string;
   readonly about: string;
   readonly platform: string;
+  readonly published: boolean;
+  /** Installs it from a copy of the repository, whose folder is `REPO`. */
+  readonly local: string;
+  /** Installs it from its registry. */
   readonly install: string;
   readonly address: string;
   readonly manifest: string;
@@ -35,14 +39,20 @@ export interface Kit extends KitManifest {
 /** What holds for all of them. */
 export const all: {
   readonly version: string;
-  readonly published: boolean;
+  /** What stands in braces in a `kit.json`. */
+  readonly names: Readonly<Record<string, string>>;
   readonly kits: readonly string[];
 } = JSON.parse(readFileSync(join(kitsFolder, "kits.json"), "utf8"));
 
 /** All kits, in their order. */
 export const kits: readonly Kit[] = all.kits.map((id) => {
   const folder = join(kitsFolder, id);
-  return { ...JSON.parse(readFileSync(join(folder, "kit.json"), "utf8")), id, folder };
+  const manifest = readFileSync(join(folder, "kit.json"), "utf8");
+  return {
+    ...JSON.parse(manifest.replace(/\{(\w+)\}/g, (_, name) => all.names[name] as string)),
+    id,
+    folder,
+  };
 });
 
 /** The kits whose tools this machine has. */
@@ -62,4 +72,19 @@ export function runIn(
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   return mustRun(["sh", "-c", command], { cwd: folder, env: { PATH: path, ...env } });
+}
+
+const installers =
+  /\b(?:npm|pnpm|yarn|bun|npx|deno|pip3?|pipx|uv|poetry|cargo|gem|bundle|composer)\b|\bgo (?:get|install)|\bdotnet add|implementation\(|artifactId|PackageReference|^[\w-]+ = "/;
+
+/**
+ * The lines of a text by which one of these packages would come from its registry: they have a tool or the form of a
+ * manifest, and the name without a folder of the repository.
+ */
+export function registryInstalls(text: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const bare = new RegExp(`(?<![\\w./*-])(?:@?[\\w.-]+/)?(?:${names.join("|")})(?![\\w-]*\\.(?:md|gem|tgz))`);
+  return text.split("\n").map((line) => line.trim()).filter((line) =>
+    installers.test(line) && bare.test(line) && !line.includes("$REPO")
+  );
 }

@@ -5,9 +5,9 @@ import {
   LeadsClient,
   LeadsError,
   type LeadsEvent,
-} from "leads-js";
-import { type PageAnswer, send } from "leads-js/page";
-import { type Relay, relay } from "leads-js/relay";
+} from "@leads-example/leads-js";
+import { type PageAnswer, send } from "@leads-example/leads-js/page";
+import { type Relay, relay } from "@leads-example/leads-js/relay";
 
 /** What a program in TypeScript writes, and the types that it gets. */
 export async function post(key: string, signal: AbortSignal): Promise<string> {

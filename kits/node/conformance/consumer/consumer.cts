@@ -1,4 +1,4 @@
-import leads = require("leads-node");
+import leads = require("@leads-example/leads-node");
 
 export const client: leads.LeadsClient = new leads.LeadsClient({ tries: 1 });
 export const key: string = leads.idempotencyKey("acme", "1");

@@ -5,7 +5,7 @@ import {
   LeadsClient,
   LeadsError,
   type LeadsEvent,
-} from "leads-node";
+} from "@leads-example/leads-node";
 
 /** What a program in TypeScript writes, and the types that it gets. */
 export async function post(signal: AbortSignal): Promise<string> {
