@@ -314,6 +314,9 @@ know.
 
 Observations on an accepted lead. Never rejections; never retry because of one. There may be new ones.
 
+Look at \`extra_fields_preserved\` before you go live: it also appears when an optional field is misspelled (\`zipcode\` for
+\`zip\`), and what the field says reaches nobody.
+
 ${table(["Flag", "Means"], flagNames.map((flag) => [`\`${flag}\``, flags[flag]]))}
 `;
 
