@@ -10,6 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type BuildOptions } from "esbuild";
+import { baseStyle } from "../src/http/base_style.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -17,7 +18,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const targets: Readonly<Record<string, () => Promise<string>>> = {
   "src/playground/bundle.json": () =>
     bundle({
-      entryPoints: ["src/playground/app.ts", "src/playground/style.css"],
+      entryPoints: ["src/playground/app.ts"],
+      stdin: { contents: baseStyle + readFileSync(join(root, "src/playground/style.css")), loader: "css" },
       banner: { js: "/* With libphonenumber-js, MIT License. */" },
     }),
   "src/documents/copy_buttons.json": () =>

@@ -9,6 +9,7 @@ import { hash, randomUUID } from "node:crypto";
 import { limits } from "../contract/limits.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import type { ReadBudget } from "../gate/rate.ts";
+import { baseStyle } from "../http/base_style.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { isSameOrigin } from "../http/same_origin.ts";
@@ -21,6 +22,10 @@ export interface BuyParts extends CheckoutParts {
   readonly plans: Plans;
   /** Spent by everything but the posts. */
   readonly reads: ReadBudget;
+  /** The site's base address, where all plans are; `null` when this process knows none. */
+  readonly siteUrl: () => string | null;
+  /** Whom a buyer may write to. */
+  readonly contact: string | null;
 }
 
 /** A plan as its page shows it. */
@@ -33,12 +38,25 @@ interface OfferedPlan {
   readonly items: readonly { readonly title: string; readonly detail: string }[];
 }
 
-const style = `
-:root { color-scheme: light dark; }
-body { font: 1.0625rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
-label { display: block; font-weight: 600; } p.wrong { border-left: .25rem solid #c0392b; padding-left: .75rem; }
-input { font: inherit; width: 100%; min-height: 2.75rem; padding: .25rem .5rem; margin: .25rem 0 1rem; box-sizing: border-box; }
-button { font: inherit; font-weight: 600; min-height: 2.75rem; padding: .25rem 1.5rem; }
+const style = `${baseStyle}
+html { font-size: 1.0625rem; }
+body { max-width: 40rem; overflow-wrap: anywhere; }
+header { padding: 1.25rem 0 0.9rem; border-bottom: 1px solid var(--line); }
+h1 { font-size: clamp(1.8rem, 1.3rem + 2.4vw, 2.6rem); line-height: 1.2; margin: 1.6rem 0 0; text-wrap: balance; }
+.by { color: var(--soft); margin: 0.25rem 0 1.25rem; }
+.price strong { font-size: 1.6rem; }
+dl { margin: 0 0 1.5rem; }
+dl div { padding: 0.5rem 0; border-top: 1px solid var(--line); }
+dt { font-weight: 600; }
+dd { margin: 0; }
+form { background: var(--tint); border-radius: 7px; padding: 1.1rem; }
+label { display: block; font-weight: 600; }
+input, button { min-height: 2.75rem; }
+input { margin: 0.25rem 0 1rem; }
+button { font-weight: 600; padding: 0.25rem 1.5rem; }
+.wrong { border-left: 3px solid var(--bad); color: var(--bad); padding-left: 0.75rem; }
+.soft { color: var(--soft); font-size: 0.94rem; }
+.ways a { display: inline-block; padding: 0.35rem 0; margin-right: 1.25rem; }
 `;
 
 /**
@@ -63,22 +81,29 @@ const headers = {
  */
 export function buyHandler(parts: BuyParts): Handler {
   const checkout = new Checkout(parts);
-  const beforeReads = parts.reads.refuseBy(tooMany);
+  const beforeReads = parts.reads.refuseBy((told) => tooMany(told, parts));
   let offered: { readonly text: string; readonly plans: ReadonlyMap<string, OfferedPlan> } | null = null;
   return async (exchange) => {
     const refusal = exchange.method === "POST" ? null : beforeReads(exchange);
     if (refusal !== null) return refusal;
-    if (parts.provider === null) return page(404, "Nothing is sold here", markup``);
+    if (parts.provider === null) {
+      return refuse(404, parts, {
+        title: "Nothing is sold here",
+        text: "Plans cannot be bought at this address.",
+      });
+    }
     const { current } = parts.plans;
-    if (current === null) return away();
+    if (current === null) return away(parts);
     if (offered?.text !== current) offered = { text: current, plans: bySlug(current) };
     const plan = offered.plans.get(exchange.params.plan as string);
-    if (plan === undefined) return page(404, "There is no such plan", markup`<p>It may have ended.</p>`);
+    if (plan === undefined) {
+      return refuse(404, parts, { title: "There is no such plan", text: "It may have ended." });
+    }
     if (exchange.method === "GET" || exchange.method === "HEAD") {
-      return form(200, plan, { email: "", order: randomUUID(), wrong: null });
+      return form(200, { plan, parts }, { email: "", wrong: null });
     }
     if (exchange.method !== "POST") {
-      const refused = page(405, "This page does not do that", markup``);
+      const refused = refuse(405, parts, { title: "This page does not do that", back: "Back to the plan" });
       return { ...refused, headers: { ...refused.headers, Allow: "GET, HEAD, POST" } };
     }
     return await buy(exchange, plan, { parts, checkout });
@@ -91,26 +116,24 @@ async function buy(
   { parts, checkout }: { parts: BuyParts; checkout: Checkout },
 ): Promise<Reply> {
   const ip = parts.ipBudget.spend(exchange.clientAddress, [], parts.nowMs());
-  if (!ip.allowed) return tooMany(ip.headers);
+  if (!ip.allowed) return tooMany(ip.headers, parts);
+  const back = "Back to the plan";
   if (!isSameOrigin(exchange)) {
-    return page(
-      403,
-      "The form was sent from another place",
-      markup`<p>Open this page, and use its own button.</p>`,
-    );
+    return refuse(403, parts, {
+      title: "The form was sent from another place",
+      text: "Open this page, and use its own button.",
+      back,
+    });
   }
   const body = await exchange.readBody(limits.bodyBytesMax);
-  if (body.kind !== "complete") return page(400, "The form did not arrive whole", markup``);
+  if (body.kind !== "complete") return refuse(400, parts, { title: "The form did not arrive whole", back });
   const sent = new URLSearchParams(new TextDecoder().decode(body.bytes));
   const [email, order] = [sent.get("email") ?? "", sent.get("order") ?? ""];
   const request = readOrder(plan.slug, email);
   const key = readIdempotencyKey([order]);
+  const again = (status: number, wrong: string) => form(status, { plan, parts }, { email, wrong });
   if (request.kind !== "valid" || !isUsable(key)) {
-    return form(422, plan, {
-      email,
-      order: randomUUID(),
-      wrong: "This is no address that mail can be sent to.",
-    });
+    return again(422, "This is no address that mail can be sent to.");
   }
   try {
     const ordered = await checkout.order({ ...request, key }, exchange.requestId);
@@ -118,20 +141,16 @@ async function buy(
       return { status: 303, headers: { ...headers, Location: ordered.session.url }, body: "" };
     }
     if (ordered.fields?.email !== undefined) {
-      return form(422, plan, {
-        email,
-        order: randomUUID(),
-        wrong: "The payment provider does not take this address.",
-      });
+      return again(422, "The payment provider does not take this address.");
     }
     // Under the same order something else was asked for: the address was mended and the button pressed again.
     if (ordered.code === "idempotency_conflict") {
-      return form(409, plan, { email, order: randomUUID(), wrong: "Press the button once more." });
+      return again(409, "Press the button once more.");
     }
-    return away();
+    return away(parts);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return away();
+    return away(parts);
   }
 }
 
@@ -143,37 +162,71 @@ function bySlug(feed: string): ReadonlyMap<string, OfferedPlan> {
   return new Map((JSON.parse(feed) as OfferedPlan[]).map((plan) => [plan.slug, plan]));
 }
 
-function tooMany(told: Readonly<Record<string, string>>): Reply {
-  const refused = page(429, "Too many tries", markup`<p>Wait a minute, and try again.</p>`);
+function tooMany(told: Readonly<Record<string, string>>, ways: Ways): Reply {
+  const refused = refuse(429, ways, {
+    title: "Too many tries",
+    text: "Wait a minute, and try again.",
+    back: "Try again",
+  });
   return { ...refused, headers: { ...refused.headers, ...told } };
 }
 
-function away(): Reply {
-  return page(503, "Not just now", markup`<p>Nothing was bought. Try again in a few minutes.</p>`);
+function away(ways: Ways): Reply {
+  const text = "Nothing was bought. Try again in a few minutes.";
+  return refuse(503, ways, { title: "Not just now", text, back: "Try again" });
+}
+
+/** Where somebody can go from a page. */
+type Ways = Pick<BuyParts, "siteUrl" | "contact">;
+
+/** `back` names the link to this same address. */
+function refuse(
+  status: number,
+  { siteUrl, contact }: Ways,
+  { title, text, back }: { readonly title: string; readonly text?: string; readonly back?: string },
+): Reply {
+  const site = siteUrl();
+  return page(
+    status,
+    title,
+    markup`<h1>${title}</h1>
+${text !== undefined && markup`<p>${text}</p>`}
+<p class="ways">${back !== undefined && markup`<a href="">${back}</a>`}
+${site !== null && markup`<a href="${site}/plans/">See all plans</a>`}
+${contact !== null && markup`<a href="mailto:${contact}">Write to ${contact}</a>`}</p>`,
+  );
 }
 
 function form(
   status: number,
-  { name, customer, amount_cents: cents, interval, items }: OfferedPlan,
-  { email, order, wrong }: { readonly email: string; readonly order: string; readonly wrong: string | null },
+  { plan, parts }: { readonly plan: OfferedPlan; readonly parts: BuyParts },
+  { email, wrong }: { readonly email: string; readonly wrong: string | null },
 ): Reply {
+  const { name, amount_cents: cents, interval, items } = plan;
+  const customer = parts.plans.customerName(plan.customer);
   const price = (cents / 100).toLocaleString("en-US", { style: "currency", currency: "USD" });
+  const site = parts.siteUrl();
   return page(
     status,
-    name,
-    markup`<p><strong>${price}</strong> a ${interval}, by ${customer}.</p>
+    `${name} by ${customer}`,
+    markup`${site !== null && markup`<header><a href="${site}/plans/">All plans</a></header>`}
+<h1>${name}</h1>
+<p class="by">by ${customer}</p>
+<p class="price"><strong>${price}</strong> a ${interval}</p>
 ${
       items.length > 0 &&
-      markup`<ul>${items.map(({ title, detail }) => markup`<li>${title}: ${detail}</li>`)}</ul>`
+      markup`<dl>${
+        items.map(({ title, detail }) => markup`<div><dt>${title}</dt><dd>${detail}</dd></div>`)
+      }</dl>`
     }
+<form method="post"><input type="hidden" name="order" value="${randomUUID()}">
 ${wrong !== null && markup`<p class="wrong" role="alert" id="wrong">${wrong}</p>`}
-<form method="post"><input type="hidden" name="order" value="${order}">
 <label for="email">Your email address</label>
 <input id="email" name="email" type="email" autocomplete="email" required value="${email}"${
       wrong !== null && markup` aria-invalid="true" aria-describedby="wrong"`
     }>
 <button>Go on to the payment</button></form>
-<p>The payment provider asks for everything else. Nothing is bought before you confirm it there.</p>`,
+<p class="soft">The payment provider asks for everything else. Nothing is bought before you confirm it there.</p>`,
   );
 }
 
@@ -189,7 +242,6 @@ function page(status: number, title: string, body: Markup): Reply {
 </head>
 <body>
 <main>
-<h1>${title}</h1>
 ${body}
 </main>
 </body>

@@ -16,6 +16,8 @@ export const anyOrigin: Readonly<Record<string, string>> = { "Access-Control-All
 export interface Plans {
   /** The array's JSON text; `null` when the store cannot be read. */
   readonly current: string | null;
+  /** The display name of a plan's `customer`, or the same text when no tenant has it as its slug. */
+  customerName(customer: string): string;
   /** Resolves when they have been read by a statement that began after the call. */
   renew(): Promise<void>;
 }

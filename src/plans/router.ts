@@ -4,20 +4,15 @@
  * @module
  */
 
-import type { ReadBudget } from "../gate/rate.ts";
 import { Router } from "../http/router.ts";
-import { buyHandler } from "./buy.ts";
-import { checkoutHandler, type CheckoutParts } from "./checkout.ts";
-import { anyOrigin, planFeedHandler, type Plans } from "./feed.ts";
+import { buyHandler, type BuyParts } from "./buy.ts";
+import { checkoutHandler } from "./checkout.ts";
+import { anyOrigin, planFeedHandler } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
 import { webhookHandler, type WebhookParts } from "./stripe_webhook.ts";
 
-/** What the routes work with. */
-interface PlansParts extends CheckoutParts, WebhookParts {
-  readonly plans: Plans;
-  /** Spent by the feed, by a plan's page, and by what is not served. */
-  readonly reads: ReadBudget;
-}
+/** What the routes work with. The budget of the reads is spent by the feed and by what is not served too. */
+interface PlansParts extends BuyParts, WebhookParts {}
 
 const feed = "/api/plans";
 

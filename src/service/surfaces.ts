@@ -127,11 +127,13 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
   return place(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
 }
 
-function plansSurface(config: Config, { store, observe, reads }: Parts): PlacedSurface {
+function plansSurface(config: Config, { store, state, observe, reads }: Parts): PlacedSurface {
   const provider = config.checkout?.provider ?? null;
   const router = plansRouter({
     plans: store.plans,
     reads,
+    siteUrl: () => config.site.url ?? state.urls.get("site") ?? null,
+    contact: config.contactEmail,
     store: store.checkouts,
     origins: config.checkout?.origins ?? new Set(),
     provider: provider === null ? null : {

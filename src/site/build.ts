@@ -6,6 +6,7 @@
  */
 
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
+import { baseStyle } from "../http/base_style.ts";
 import { assemble, checkPages, type Site, type SitePage } from "./assemble.ts";
 import { categories } from "./categories.ts";
 import { byBytes, type PageGraph, rowsOf, sharedNodes, siteGraph, trail } from "./graph.ts";
@@ -59,7 +60,7 @@ export function buildSite(content: SiteContent): SiteFiles {
   checkPages(site, [...indexFiles, dataFile]);
   const graphs = siteGraph(site);
   const { schema, bytes } = siteData(site, graphs);
-  const style = hashed("site", "css", ownFile("style.css"));
+  const style = hashed("site", "css", baseStyle + ownFile("style.css"));
   const icon = hashed("icon", "svg", ownFile("icon.svg"));
   const copyScript = hashed("copy", "js", copyButtons.script);
   const assets: AssetPaths = {

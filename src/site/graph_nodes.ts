@@ -238,7 +238,7 @@ const customerId = (page: SitePage, plan: Plan) => `${page.url}#customer-${fragm
 
 /** The page of the plans. */
 export const plans: Builder = ({ content }, page) => {
-  const customers = new Map(content.plans.map((plan) => [customerId(page, plan), plan.customer]));
+  const customers = new Map(content.plans.map((plan) => [customerId(page, plan), plan.customerName]));
   return {
     main: {
       "@id": `${page.url}#catalog`,

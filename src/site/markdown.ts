@@ -85,15 +85,14 @@ export function extraMembers(plan: Plan): (readonly [name: string, value: string
 export function planBlocks(plans: readonly Plan[], shop: string | null): string {
   if (plans.length === 0) return "No plan is published at the time of this build.";
   return plans.map((plan) => {
-    const rows = [
-      ...plan.items.map(({ title, detail }) => [literal(title), literal(detail)]),
-      ...extraMembers(plan).map(([name, value]) => [literal(name), literal(value)]),
-    ];
-    const sum = `**${price(plan.amountCents)}** a ${literal(plan.interval)}, by ${literal(plan.customer)}.`;
-    const details = rows.length === 0 ? "" : `\n\n${table(["What", "In detail"], rows)}`;
+    const rows = plan.items.map(({ title, detail }) => [literal(title), literal(detail)]);
+    const sum = `**${price(plan.amountCents)}** a ${literal(plan.interval)}, by ${
+      literal(plan.customerName)
+    }.`;
+    const details = rows.length === 0 ? "" : `\n\n${table(["It includes", "In detail"], rows)}`;
     const buy = shop === null
       ? ""
       : `\n\n[Buy ${literal(plan.name)}](${shop}/buy/${encodeURIComponent(plan.slug)})`;
-    return `### ${literal(plan.name)}\n\n${sum}${details}${buy}`;
+    return `## ${literal(plan.name)}\n\n${sum}${details}${buy}`;
   }).join("\n\n");
 }

@@ -22,6 +22,7 @@ const kinds = [
   "/intake/client/",
   "/forms/",
   "/plans/",
+  "/plans/feed/",
   "/areas/",
   "/areas/crawl-space/",
   `/areas/${"x".repeat(60)}/`,

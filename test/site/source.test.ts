@@ -36,5 +36,5 @@ test("a source that asks for an unknown fact, links to nowhere or has another's 
     () => buildSite({ sources: [...readPageSources(), twice], areas: [], plans: [], urls }),
     /Two pages are called Security/,
   );
-  assert.doesNotThrow(build("{{body KiB}} [a](/plans/#the-feed)"));
+  assert.doesNotThrow(build("{{body KiB}} [a](/plans/feed/#reading-it-well)"));
 });

@@ -17,7 +17,8 @@ import { atEnd } from "../support/at_end.ts";
 const stripe = await StripeServer.open();
 const world = await World.open();
 const settings = checkoutSettings(stripe.url, stripe.secretKey);
-const server = await world.start(settings);
+const ways = { SITE_URL: "https://www.acme.example", CONTACT_EMAIL: "plans@acme.example" };
+const server = await world.start({ ...settings, ...ways });
 const second = await world.start(settings);
 const on = { databaseUrl: world.database.url };
 
@@ -342,7 +343,8 @@ before(async () => {
   };
   await world.sql`
     select put_plans('{sold}', '{Sold}', '{acme}', '{2900}', '{month}', ${[JSON.stringify(body)]})`;
-  await until(async () => (await send(`${shop()}/buy/sold`)).status === 200);
+  await world.sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme Roofing', false)`;
+  await until(async () => (await send(`${shop()}/buy/sold`)).text.includes("Acme Roofing"));
 });
 
 /** Presses the button of a plan's page as a browser does. */
@@ -368,7 +370,11 @@ async function freshOrder(): Promise<string> {
   assert.equal(status, 200);
   assert.equal(headers["cache-control"], "no-store");
   assert.match(String(headers["content-security-policy"]), /default-src 'none'/);
-  assert.match(text, /\$29\.00<\/strong> a month, by acme/);
+  assert.match(
+    text,
+    /<p class="by">by Acme Roofing<\/p>\n<p class="price"><strong>\$29\.00<\/strong> a month/,
+  );
+  assert.match(text, /<a href="https:\/\/www\.acme\.example\/plans\/">/);
   return /name="order" value="([^"]+)"/.exec(text)?.[1] as string;
 }
 
@@ -394,7 +400,7 @@ test("a plan's page keeps what was filled in and says what is wrong; nothing is 
   assert.equal(await rows(), before);
 });
 
-test("a plan's page is posted to by itself alone, and there is none for a plan that there is not", async () => {
+test("a plan's page is posted to by itself alone", async () => {
   const order = await freshOrder();
   const before = await rows();
   const strangers: Readonly<Record<string, string>>[] = [
@@ -406,7 +412,24 @@ test("a plan's page is posted to by itself alone, and there is none for a plan t
     assert.equal((await press({ email: buyerEmail, order }, headers)).status, 403);
   }
   assert.equal(await rows(), before);
-  assert.equal((await send(`${shop()}/buy/nothing`)).status, 404);
   const wrong = await send(`${shop()}/buy/sold`, { method: "DELETE", localAddress: freshAddress() });
   assert.deepEqual([wrong.status, wrong.headers.allow], [405, "GET, HEAD, POST"]);
+});
+
+test("a plan's page that cannot sell it leads on: to the page itself, to all plans, to a person", async () => {
+  const unsold: RunningServer = await world.start(ways);
+  const pages = {
+    "Nothing is sold here": await send(`${unsold.urls.subscription}/buy/sold`),
+    "There is no such plan": await send(`${shop()}/buy/nothing`),
+    "The form was sent from another place": await press({}, { Origin: storefront }),
+  };
+  stripe.fail({ kind: "answer", status: 500, error: {}, headers: { "Stripe-Should-Retry": "false" } });
+  const away = await press({ email: buyerEmail, order: await freshOrder() });
+  const linksOf = (text: string) => [...text.matchAll(/<a href="([^"]*)">/g)].map(([, href]) => href);
+  const further = [`${ways.SITE_URL}/plans/`, `mailto:${ways.CONTACT_EMAIL}`];
+  for (const [title, { status, text }] of Object.entries({ ...pages, "Not just now": away })) {
+    assert.ok(status >= 400 && text.includes(`<h1>${title}</h1>`), text);
+    const isBack = !/^(Nothing|There)/.test(title);
+    assert.deepEqual(linksOf(text), [...(isBack ? [""] : []), ...further], title);
+  }
 });

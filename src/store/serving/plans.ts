@@ -21,6 +21,8 @@ export interface Plan {
   readonly slug: string;
   readonly name: string;
   readonly customer: string;
+  /** The name of the tenant with that slug; without one the same text. */
+  readonly customerName: string;
   /** US cents per interval; 0 is free. */
   readonly amountCents: number;
   readonly interval: Interval;
@@ -31,7 +33,7 @@ export interface Plan {
 }
 
 const deadlineMs = 2_000;
-const order = (sql: postgres.Sql) => sql`order by customer collate "C", amount_cents, slug collate "C"`;
+const order = (sql: postgres.Sql) => sql`order by p.customer collate "C", p.amount_cents, p.slug collate "C"`;
 
 /**
  * All plans, by customer, then price, then slug. Chosen: an order that depends on nothing but the plans, so that every
@@ -46,18 +48,21 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
         slug: string;
         name: string;
         customer: string;
+        customer_name: string;
         amount_cents: number;
         billing_interval: Interval;
         body: string;
       }[]
     >`
-      select slug, name, customer, amount_cents, billing_interval, body::text as body from plan ${
-      order(sql)
-    }`);
+      select
+        p.slug, p.name, p.customer, coalesce(t.name, p.customer) as customer_name, p.amount_cents, p.billing_interval,
+        p.body::text as body
+      from plan as p left join tenant as t on t.slug = p.customer ${order(sql)}`);
   return rows.map((row) => ({
     slug: row.slug,
     name: row.name,
     customer: row.customer,
+    customerName: row.customer_name,
     amountCents: row.amount_cents,
     interval: row.billing_interval,
     items: (JSON.parse(row.body) as { items: PlanItem[] }).items
@@ -66,12 +71,23 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
   }));
 }
 
-/** All plans in the order of {@linkcode readPlans}, as the text of one JSON array. Throws what it throws. */
-export async function readPlansText(pool: Pool): Promise<string> {
+/** The plans as they are served. */
+interface PlansText {
+  /** All plans in the order of {@linkcode readPlans}, as one JSON array. */
+  readonly text: string;
+  /** The names of the tenants that offer them, by slug. */
+  readonly names: Readonly<Record<string, string>>;
+}
+
+/** Throws what {@linkcode readPlans} throws. */
+async function readPlansText(pool: Pool): Promise<PlansText> {
   const [row] = await pool.run(deadlineMs, (sql) =>
-    sql<{ plans: string }[]>`
-      select coalesce(string_agg(body::text, ',' ${order(sql)}), '') as plans from plan`);
-  return `[${row?.plans ?? ""}]`;
+    sql<{ plans: string; names: PlansText["names"] }[]>`
+      select
+        coalesce(string_agg(p.body::text, ',' ${order(sql)}), '') as plans,
+        coalesce(json_object_agg(t.slug, t.name) filter (where t.slug is not null), '{}') as names
+      from plan as p left join tenant as t on t.slug = p.customer`);
+  return { text: `[${row?.plans ?? ""}]`, names: row?.names ?? {} };
 }
 
 /** How the snapshot is kept. */
@@ -91,6 +107,7 @@ const retryMs = 200;
 export class PlanSnapshot {
   readonly #options: PlanSnapshotOptions;
   #text: string | null = null;
+  #names: PlansText["names"] = {};
   #readAtMs = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
   #reading: Promise<void> = Promise.resolve();
@@ -104,6 +121,11 @@ export class PlanSnapshot {
   get current(): string | null {
     const { nowMs, ageMaxMs } = this.#options;
     return nowMs() - this.#readAtMs <= ageMaxMs ? this.#text : null;
+  }
+
+  /** The name of a tenant that offers a plan; for any other `customer` the same text. */
+  customerName(customer: string): string {
+    return Object.hasOwn(this.#names, customer) ? this.#names[customer] as string : customer;
   }
 
   /** Until the next run. */
@@ -137,11 +159,12 @@ export class PlanSnapshot {
     }
   }
 
-  #keep(text: string, readAtMs: number): void {
+  #keep({ text, names }: PlansText, readAtMs: number): void {
     // A later question was answered first.
     if (readAtMs < this.#readAtMs) return;
     // The same string, so that whoever compares it with the last one need not read it.
     if (text !== this.#text) this.#text = text;
+    this.#names = names;
     this.#readAtMs = readAtMs;
     this.#hasFailed = false;
   }
