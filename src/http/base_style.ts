@@ -63,7 +63,7 @@ input:is([type="text"], [type="password"], [type="email"], [type="search"]), sel
   width: 100%;
 }
 [aria-invalid="true"] { border-color: var(--bad) !important; }
-button, .button {
+button, a[href*="/buy/"] {
   background: var(--accent);
   color: var(--accent-ink);
   border: 1px solid var(--accent);

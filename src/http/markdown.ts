@@ -52,7 +52,7 @@ const disclosure =
   /^(?:<details name="[a-z]+"><summary>[^<>]*(?:<code>[^<>]*<\/code>)?<\/summary>|<\/details>)\s*$/;
 
 /** A table with this many columns is too wide for a phone. */
-const columnsOfWide = 4;
+const columnsOfWide = 3;
 
 /** Renders a page's Markdown. */
 export function render(source: string): Rendered {

@@ -79,7 +79,7 @@ export function buildSite(content: SiteContent): SiteFiles {
   for (const [n, page] of site.pages.entries()) {
     const html = pageHtml(site, page, assets, graphs[n] as PageGraph);
     texts.set(page.path.replace(/\/$/, "/index.html").slice(1), html);
-    if (page.kind !== "error") texts.set(markdownPath(page.path).slice(1), pageMarkdown(page));
+    if (page.kind !== "unlisted") texts.set(markdownPath(page.path).slice(1), pageMarkdown(page));
   }
   const files = new Map<string, Uint8Array>([[dataFile, bytes]]);
   for (const [path, text] of texts) {

@@ -69,7 +69,7 @@ const pageTypes: Readonly<Partial<Record<SitePage["kind"], string>>> = {
 };
 
 function pageNodes(site: Site, page: SitePage): GraphNode[] {
-  if (page.kind === "error") return [];
+  if (page.kind === "unlisted") return [];
   const { main, further } = mainNodes(site, page);
   const crumbs = breadcrumbs(site, page);
   const mentions = mentioned(site, page).filter((id) => id !== main?.["@id"]);

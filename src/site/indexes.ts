@@ -14,9 +14,9 @@ import { siteName } from "./graph_nodes.ts";
 import { codeBlock, codeSpan, literal } from "./markdown.ts";
 import { markdownPath } from "./page_html.ts";
 
-/** The pages that are listed: not that of a 404. */
+/** The pages that are listed: neither that of a 404 nor that of the search. */
 function listed(site: Site): SitePage[] {
-  return site.pages.filter(({ kind }) => kind !== "error");
+  return site.pages.filter(({ kind }) => kind !== "unlisted");
 }
 
 /** The pages by category, in the order of the tree, and by their order within. */

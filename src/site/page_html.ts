@@ -9,6 +9,7 @@ import { categories } from "./categories.ts";
 import type { Site, SitePage } from "./assemble.ts";
 import { jsonLd, type PageGraph, trail } from "./graph.ts";
 import { siteLanguage, siteName } from "./graph_nodes.ts";
+import { resultsMark, searchField, searchPath } from "./search.ts";
 
 /** The addresses of what the pages load. */
 export interface AssetPaths {
@@ -81,7 +82,7 @@ ${links(site, page, group.map(({ path }) => path))}</nav>\n`;
 
 function head(site: Site, page: SitePage, assets: AssetPaths, graph: PageGraph): Markup {
   const title = page.path === "/" ? page.title : `${page.title} · ${siteName}`;
-  const indexed = page.kind === "error"
+  const indexed = page.kind === "unlisted"
     ? markup`<meta name="robots" content="noindex">`
     : markup`<link rel="canonical" href="${page.url}">
 <meta property="og:type" content="website">
@@ -131,14 +132,16 @@ ${head(site, page, assets, graph)}
 <body>
 <a class="skip" href="#main">Skip to the text</a>
 <header class="top"><a class="name" href="/"${home}>${siteName}</a>
-<nav aria-label="Main">${links(site, page, menu)}</nav></header>
+<nav aria-label="Main">${links(site, page, menu)}</nav>
+<form action="${searchPath}" role="search"><input type="search" name="${searchField}" required aria-label="Search this site">
+<button>Search</button></form></header>
 <div class="page">
 <main id="main" tabindex="-1">
 ${breadcrumbs(site, page)}<article${parted}>
 <div class="opening"><h1>${page.title}</h1>
 <p class="lede">${page.description}</p></div>
 ${toc}<div class="text">
-${new Raw(page.rendered.html)}</div></article>
+${new Raw(page.rendered.html)}${page.path === searchPath && new Raw(resultsMark)}</div></article>
 ${neighbours(site, page)}${updated}</main>
 </div>
 <footer><nav aria-label="Further pages">${links(site, page, foot)}</nav>

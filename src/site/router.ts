@@ -8,6 +8,7 @@ import type { ReadBudget } from "../gate/rate.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import { staticFiles } from "../http/static/static_file.ts";
+import { searchHandler, searchPath } from "./search.ts";
 
 /** What the routes work with. */
 interface SiteParts {
@@ -40,13 +41,19 @@ const headersOfType = {
   "image/svg+xml": { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox" },
 };
 
-/** The surface's routes: `GET` and `HEAD` of every file; `OPTIONS` is 405 like any other method. */
+/** The surface's routes: `GET` and `HEAD` of every file and of the search; `OPTIONS` is 405 like any other method. */
 export function siteRouter({ dir, reads }: SiteParts): Router {
+  const files = staticFiles({
+    folder: dir,
+    mediaTypes: { data: "application/vnd.sqlite3" },
+    headersOfType,
+  });
   return new Router({
     beforeReads: reads.refuseBy((headers) =>
       text(429, "Too many requests\n", { "Access-Control-Allow-Origin": "*", ...headers })
     ),
     notFound: () => text(404, "Not found\n"),
     methodNotAllowed: () => text(405, "Method not allowed\n"),
-  }).get("/*", staticFiles({ folder: dir, mediaTypes: { data: "application/vnd.sqlite3" }, headersOfType }));
+  }).get("/*", files)
+    .get(searchPath, searchHandler({ dir, files, headers: headersOfType["text/html"] }));
 }

@@ -44,7 +44,7 @@ const pageKinds = [
   "glossary",
   "faq",
   "data",
-  "error",
+  "unlisted",
 ] as const;
 
 /** See {@linkcode pageKinds}. */

@@ -65,7 +65,7 @@ td.number, td.act { min-width: 0; }
 .number { text-align: right; white-space: nowrap; }
 tr.stale td, tr.stale th { background: var(--warn-paper); }
 tr.off td, tr.off th { color: var(--soft); }
-tr.differs td { background: var(--mark); }
+tr.differs td { background: var(--mark); } tr.differs .quiet { color: var(--ink); }
 .badge { display: inline-block; padding: 0 .5em; border-radius: 1em; font-size: .87rem; font-weight: 600;
   background: var(--quiet-paper); color: var(--ink); overflow-wrap: break-word; }
 .badge.long { overflow-wrap: anywhere; }
