@@ -17,7 +17,7 @@ export const searchPath = "/search/";
 export const searchField = "q";
 
 /** Where the page has what was found. */
-export const resultsMark = "<!-- results -->";
+export const resultsMark = `<div id="results"></div>`;
 
 /** Chosen: more words narrow nothing, and each costs a look into the index. */
 const wordsMax = 8;
