@@ -37,7 +37,7 @@ interface SearchParts {
 interface Found {
   readonly path: string;
   readonly title: string;
-  /** With what matches between U+0002 and U+0003. */
+  /** With what matches between U+E000 and U+E001. */
   readonly excerpt: string;
 }
 
@@ -73,7 +73,7 @@ async function find(file: string, query: string): Promise<Found[]> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const statement = database.prepare(`
-      select page.path, page.title, snippet(page_search, 2, char(2), char(3), ' … ', 24) as excerpt
+      select page.path, page.title, snippet(page_search, 2, char(57344), char(57345), ' … ', 24) as excerpt
       from page_search join page on page.id = page_search.rowid
       where page_search match ? order by bm25(page_search, 10.0, 5.0, 1.0) limit ${resultsMax}`);
     const matching = (match: string) => statement.all(match) as unknown as Found[];
@@ -88,7 +88,7 @@ function resultsOf(query: string, found: readonly Found[]): Markup {
   if (found.length === 0) return markup`<p role="status">No page has “${query}”.</p>`;
   const entries = found.map(({ path, title, excerpt }) =>
     markup`<li><a href="${path}">${title}</a><p>${
-      excerpt.split(/[\x02\x03]/).map((part, n) => n % 2 === 1 ? markup`<mark>${part}</mark>` : part)
+      excerpt.split(/[\uE000\uE001]/).map((part, n) => n % 2 === 1 ? markup`<mark>${part}</mark>` : part)
     }</p></li>\n`
   );
   return markup`<p role="status">For “${query}”, the best first:</p>\n<ol class="results">${entries}</ol>`;
