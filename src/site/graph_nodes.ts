@@ -453,7 +453,7 @@ const builders: Readonly<Record<PageKind, Builder>> = {
   glossary,
   faq,
   data,
-  error: none,
+  unlisted: none,
 };
 
 /** What a page is about. */
