@@ -128,7 +128,7 @@ export const failureExamples = {
     "Over a cap, counted in characters. Nothing is cut.",
     { ...ada, zip: "97201-1234, or is it 97202?" },
     { zip: "too_long" },
-    "zip has 28 characters; 20 are allowed",
+    "zip has 27 characters; 20 are allowed",
   ),
   misspelled: {
     title: "Misspelled fields",

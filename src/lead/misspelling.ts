@@ -55,6 +55,14 @@ export function leadMisspelling(
   );
 }
 
+/** The field of a lead that an unknown `name` probably means, of those that `isFree`; `null` for none. */
+export function likelyField(name: string, isFree: (field: string) => boolean): string | null {
+  const sent: Sent = new Map([[name, foldName(name)]]);
+  const found = new Map<string, string[]>();
+  for (const wanted of [...fieldNames, "cost"].filter(isFree)) take(sent, wanted, found, { near: true });
+  return found.get(name)?.[0] ?? null;
+}
+
 /** Suggests names for a form's `missing` required fields; `null` for none. */
 export function formMisspelling(
   posted: Iterable<string>,

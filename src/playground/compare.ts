@@ -7,6 +7,7 @@
 import { fieldNames } from "../contract/fields.ts";
 import { dollars } from "../contract/limits.ts";
 import type { Validation } from "../lead/lead.ts";
+import { likelyField } from "../lead/misspelling.ts";
 import { placeOf, places } from "./edit_json.ts";
 
 /** A piece of text, and whether the other text lacks it. */
@@ -105,7 +106,9 @@ export function compare(body: string, { lead, extra }: Valid): ComparedField[] {
     rows.push(row("cost", cost, dollars(lead.cost_cents), `${lead.cost_cents} cents`));
   }
   for (const { name, valueText } of extra === null ? [] : places(extra) ?? []) {
-    rows.push(row(name, placeOf(sent, name)?.valueText ?? valueText, valueText, "under extra"));
+    const likely = likelyField(name, (field) => placeOf(sent, field) === undefined);
+    const note = likely === null ? "under extra" : `under extra; did you mean ${likely}?`;
+    rows.push(row(name, placeOf(sent, name)?.valueText ?? valueText, valueText, note));
   }
   return rows;
 }

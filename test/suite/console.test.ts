@@ -533,6 +533,19 @@ test("the keys that are used no more stand out, and no page shows more of a key 
   for (const path of pages) assert.ok(!(await stage.get(path)).text.includes(stale.text.slice(0, 30)));
 });
 
+test("a source's page lists the unknown fields of its leads with the likely one, and a key that came in a URL is exposed", async () => {
+  const source = await world.issue({ label: "sloppy" });
+  for (const zipcode of ["97201", "97202"]) await stage.accepted(source, { zipcode, campaign: "spring" });
+  await world.sql`
+    insert into refusal_total values (current_date, ${source.id}, 'key_in_url', '', 1)`;
+  assert.match((await stage.get("/keys")).text, /badge bad">exposed</);
+  const { text } = await stage.get(`/keys/${source.id}`);
+  assert.match(text, /<code><bdi>zipcode<\/bdi><\/code>.*?>2<.*?>zip</s);
+  assert.match(text, /<code><bdi>campaign<\/bdi><\/code>.*?>2<.*?>–</s);
+  assert.doesNotMatch(text, /9720[12]|spring/);
+  for (const id of ["0", "x", "99999999999"]) assert.equal((await stage.get(`/keys/${id}`)).status, 404);
+});
+
 test("the search finds by person, state and flag, in pages, and its list shows area, city, cost and the end of the phone alone", async () => {
   const searchKey = await world.issue({ label: "searched" });
   const person = {

@@ -5,9 +5,10 @@
  */
 
 import { markup } from "../../http/markup.ts";
-import { type ListedKey, listKeys } from "../../store/operator/api_keys.ts";
+import { likelyField } from "../../lead/misspelling.ts";
+import { type ListedKey, listKeys, readUnknownFields } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, table, type TableRow } from "./layout.ts";
+import { type ConsolePage, RefusedPage, table, type TableRow } from "./layout.ts";
 import { chosenTenant, parseQuery, tenantFilter } from "./request.ts";
 import { count, counted, type PageClock, shown, time } from "./text.ts";
 
@@ -17,16 +18,25 @@ const listedMax = 1_000;
 const staleMs = 30 * 86_400_000;
 const unusedMs = 7 * 86_400_000;
 
-type KeyStanding = "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
+type KeyStanding = "exposed" | "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
 
 function standingOf(key: ListedKey, clock: PageClock): KeyStanding {
   if (key.revokedAt !== null) return "revoked";
   if (key.suspendedAt !== null) return "suspended";
+  if (key.isExposed) return "exposed";
   if (key.lastUsedAt !== null) return clock.nowMs - Date.parse(key.lastUsedAt) > staleMs ? "stale" : "in use";
   return clock.nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
-const order: readonly KeyStanding[] = ["stale", "never used", "in use", "new", "suspended", "revoked"];
+const order: readonly KeyStanding[] = [
+  "exposed",
+  "stale",
+  "never used",
+  "in use",
+  "new",
+  "suspended",
+  "revoked",
+];
 
 /** `/keys` */
 export async function keysPage({ parts, query, clock }: Context): Promise<ConsolePage> {
@@ -49,6 +59,10 @@ export async function keysPage({ parts, query, clock }: Context): Promise<Consol
 sends, and revoke keys that are not needed.`
     } Keys are issued, limited and revoked with the command, never here: <code>ctl key issue TENANT --label LABEL</code>,
 <code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
+${
+      keys.some(({ standing }) => standing === "exposed") &&
+      markup`<p class="bad message">An exposed key was sent in a URL, where logs keep it. Issue a new one, and revoke the exposed one.</p>`
+    }
 ${await tenantFilter(parts.pool, "/keys", tenant.slug)}
 ${
       table(
@@ -83,10 +97,10 @@ function row(key: ListedKey, { standing, clock }: { standing: KeyStanding; clock
   return {
     className: isIdle ? "stale" : standing === "revoked" || standing === "suspended" ? "off" : undefined,
     cells: [
-      key.id,
-      markup`<span class="badge ${isIdle ? "warn" : standing === "in use" ? "good" : ""}">${standing}</span>${
-        offSince !== null && markup`<br>${time(offSince, clock)}`
-      }`,
+      markup`<a href="/keys/${key.id}">${key.id}</a>`,
+      markup`<span class="badge ${
+        isIdle ? "warn" : standing === "in use" ? "good" : standing === "exposed" ? "bad" : ""
+      }">${standing}</span>${offSince !== null && markup`<br>${time(offSince, clock)}`}`,
       key.tenant,
       markup`${shown(key.label)}${
         limit !== null &&
@@ -100,5 +114,37 @@ function row(key: ListedKey, { standing, clock }: { standing: KeyStanding; clock
       key.lastUsedAt === null ? "never" : time(key.lastUsedAt, clock),
       time(key.createdAt, clock),
     ],
+  };
+}
+
+/** `/keys/{id}`: what a source sends that is no field of a lead. */
+export async function sourcePage({ parts, exchange, query }: Context): Promise<ConsolePage> {
+  parseQuery(query, []);
+  const id = exchange.params.id ?? "";
+  const keys = await listKeys(parts.pool, null);
+  const key = keys.find((one) => one.id === id);
+  if (key === undefined) {
+    throw new RefusedPage(
+      404,
+      "There is no such key",
+      markup`<p>Look for it among the <a href="/keys">keys</a>.</p>`,
+    );
+  }
+  const unknown = await readUnknownFields(parts.pool, id);
+  return {
+    title: `Key ${id}`,
+    body: markup`<h1>${shown(key.label)} <span class="quiet">key ${id} of ${key.tenant}</span></h1>
+<h2>Unknown fields</h2>
+<p>Names that are no field of a lead, in the leads of the last 30 days, at most the newest 2,000. Their values are kept under
+<code>extra</code>. If one was meant for a field, ask the source to rename it.</p>
+${
+      table(
+        ["Name", ">Leads", "Probably meant"],
+        unknown.map(({ name, leads }) => ({
+          cells: [markup`<code>${shown(name)}</code>`, count(leads), likelyField(name, () => true) ?? "–"],
+        })),
+        { label: "Unknown fields", empty: markup`Every lead has known fields only.` },
+      )
+    }`,
   };
 }

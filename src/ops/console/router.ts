@@ -19,7 +19,7 @@ import { markSpamAction, sendAgainAction, timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, judgeAction } from "./held.ts";
-import { keysPage } from "./keys.ts";
+import { keysPage, sourcePage } from "./keys.ts";
 import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
@@ -52,6 +52,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/vocabulary": { name: "Vocabulary", get: vocabularyPage },
   "/vocabulary/add": { post: addTermAction },
   "/keys": { name: "Keys", get: keysPage },
+  "/keys/{id}": { get: sourcePage },
   "/forms": { name: "Forms", get: formsPage },
   "/audit": { name: "Audit", get: auditPage },
 };

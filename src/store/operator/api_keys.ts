@@ -32,6 +32,8 @@ export interface ListedKey {
   readonly suspendedAt: string | null;
   /** `null` when the published limit holds. */
   readonly limit: RaisedLimit | null;
+  /** It was sent in a URL, where logs keep it. */
+  readonly isExposed: boolean;
 }
 
 /**
@@ -87,12 +89,47 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
         case when k.revoked_at is null then ${isoOf(sql, sql`k.suspended_at`)} end as "suspendedAt",
         case when k.limit_until > service_clock() then json_build_object(
           'perMinute', k.limit_per_minute, 'burst', k.limit_burst, 'until', ${isoOf(sql, sql`k.limit_until`)}
-        ) end as limit
+        ) end as limit,
+        exists (select from refusal_total as r where r.key_id = k.id and r.reason = 'key_in_url') as "isExposed"
       from api_key as k
       join tenant as t on t.id = k.tenant_id
       left join campaign as c on c.id = k.campaign_id
       where ${tenantId}::int is null or k.tenant_id = ${tenantId}
       order by k.id`);
+}
+
+/** A field of leads outside the envelope. */
+export interface UnknownField {
+  readonly name: string;
+  /** Leads that have it. */
+  readonly leads: number;
+}
+
+// Bounds what a page reads of a source, and what it shows.
+const examinedMax = 2_000;
+const unknownMax = 100;
+const unknownLengthMax = 100;
+
+/**
+ * The commonest names under `extra` in a key's newest leads of the last 30 days, at most 2,000 of them.
+ */
+export async function readUnknownFields(pool: Pool, id: string): Promise<UnknownField[]> {
+  const row = await askOne(pool, (sql) =>
+    sql<{ fields: UnknownField[] }[]>`
+      select (
+        select coalesce(json_agg(u order by u.leads desc, u.name), '[]') from (
+          select left(n.name, ${unknownLengthMax}) as name, count(*)::int as leads
+          from (
+            select e.extra from event as e
+            where e.key_id = k.id and e.kind = 'lead' and e.extra is not null
+              and e.event_id >= event_id_at(service_clock() - interval '30 days')
+            order by e.event_id desc limit ${examinedMax}
+          ) as e, json_object_keys(e.extra::json) as n (name)
+          group by 1 order by 2 desc, 1 limit ${unknownMax}
+        ) as u
+      ) as fields
+      from api_key as k where k.id = ${id}::bigint`);
+  return row?.fields ?? [];
 }
 
 /** What became of a key that was to be revoked. */
