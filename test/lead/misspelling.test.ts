@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formMisspelling } from "../../src/lead/misspelling.ts";
+import { formMisspelling, likelyField } from "../../src/lead/misspelling.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { areas } from "../support/lead/areas.ts";
 
@@ -65,6 +65,21 @@ test("what stands in a required field's stead is named for a form as well, and n
     formMisspelling(["Email"], { required: ["email"], missing: ["email"] })?.reason,
     "misspelled email",
   );
+});
+
+test("an unknown name of an accepted lead has a likely field, by its known names or within two letters, and none that is taken", () => {
+  const free = () => true;
+  const likely = {
+    zipcode: "zip",
+    emailAddress: "email",
+    comments: "project_details",
+    projct_area: "project_area",
+  };
+  for (const [name, field] of Object.entries(likely)) assert.equal(likelyField(name, free), field);
+  for (const name of ["campaign", "utm_source", "", "電話"]) {
+    assert.equal(likelyField(name, free), null, name);
+  }
+  assert.equal(likelyField("zipcode", (field) => field !== "zip"), null);
 });
 
 test("however many names are sent, a hundred are looked at", () => {

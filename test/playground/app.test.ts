@@ -173,6 +173,8 @@ async function testPage(): Promise<void> {
       await page.locator("#compare tr", { hasText: "project_area" }).locator("ins, del").count(),
       0,
     );
+    await type('{"first_name":"Ada","last_name":"Lovelace","phone":"x","zipcode":"97201"}');
+    await page.getByText("under extra; did you mean zip?").waitFor();
   });
 
   test("bad input gets the server's answer, and the page lives on", async () => {
