@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
 import { formFunction, formModule, formPhp } from "../../src/documents/forms_brief.ts";
+import { freePort } from "../../scripts/free_port.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
+import { atEnd } from "../support/at_end.ts";
+import { until } from "../support/until.ts";
 import { World } from "../support/world.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -163,5 +166,59 @@ for (const { name: language, text, submitter } of functions) {
     } finally {
       close();
     }
+  });
+}
+
+/** The whole pages of docs/forms.md, by the name of their language in the test plan. */
+const pages = ([
+  ["JavaScript", "js", "contact.js", "submit_form.js", () => [process.execPath, "contact.js"]],
+  ["Python", "python", "contact.py", "submit_form.py", () => ["python3", "-B", "contact.py"]],
+  [
+    "PHP",
+    "php",
+    "contact.php",
+    "submit_form.php",
+    (port: number) => ["php", "-S", `127.0.0.1:${port}`, "contact.php"],
+  ],
+] as const).filter(([name]) => !isLeftOut(`test/suite/forms_docs: ${name}`));
+const formsPage = readFileSync("docs/forms.md", "utf8");
+
+for (const [language, fence, file, functionFile, commandOf] of pages) {
+  test(`${language}: the whole page shows errors beside the fields, keeps what was typed, and ends in a 303`, async () => {
+    const own = temporaryFolder("forms-page");
+    const code = formsPage.match(new RegExp(`^\`\`\`${fence}\n(.*?)^\`\`\`$`, "ms"))?.[1] ?? "";
+    writeFileSync(join(own, file), code);
+    writeFileSync(join(own, functionFile), codeIn(fence));
+    writeFileSync(join(own, "package.json"), '{"type":"module"}');
+    const port = await freePort();
+    const [command = "", ...args] = commandOf(port);
+    const env = { PATH: process.env.PATH ?? "", HOME: own, PORT: String(port), FORMS_API_KEY: key.text };
+    const site = spawn(command, args, { cwd: own, env, stdio: "ignore" });
+    atEnd(() => site.kill());
+    const url = `http://127.0.0.1:${port}/`;
+    const post = (fields: Record<string, string>) =>
+      fetch(url, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+    await until(() => fetch(url).then(({ ok }) => ok, () => false));
+    const empty = await (await fetch(url)).text();
+    assert.match(empty, /<form method="post">.*name="name".*name="website"/s);
+    assert.doesNotMatch(empty, /Please fill/);
+
+    const before = (await world.stored()).submissions;
+    const refused = await post({ name: '<b>"Grace"', email: " ", message: "Our roof leaks." });
+    const html = await refused.text();
+    assert.equal(refused.status, 422);
+    assert.match(html, /id="email-error">Please fill this in\.</);
+    assert.match(html, /id="name-error"><\/strong>/);
+    assert.match(html, /name="name" value="&(lt|#60);b&(gt|#62);&(quot|#34);Grace&(quot|#34);"/);
+    assert.doesNotMatch(html, /<b>/);
+    assert.equal((await world.stored()).submissions, before);
+
+    const sent = await post(
+      { ...formExample, message: `Our roof leaks. A page in ${language}.` } as Record<string, string>,
+    );
+    assert.deepEqual([sent.status, sent.headers.get("location")], [303, "/thanks"]);
+    assert.equal((await world.stored()).submissions, before + 1);
+    assert.match(await (await fetch(`${url}thanks`)).text(), /Thank you/);
+    site.kill();
   });
 }
