@@ -47,11 +47,14 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   }
   const bytes = Buffer.from(value, "latin1");
   const text = decodeUtf8(value) ?? value;
-  if (controls.test(text) || [...text].length > limits.idempotencyKeyLengthMax) {
+  if ([...text].length > limits.idempotencyKeyLengthMax) {
     return {
       kind: "too_long",
       detail: lengthDetail("Idempotency-Key", text, limits.idempotencyKeyLengthMax),
     };
+  }
+  if (controls.test(text)) {
+    return { kind: "too_long", detail: "Idempotency-Key has a control character; none is allowed" };
   }
   return { kind: "present", bytes, text };
 }

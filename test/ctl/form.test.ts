@@ -139,7 +139,7 @@ test("form held lists what waits to be judged, people first and without content"
   assert.deepEqual([shown.delivery.state, typeof shown.dismissed_at], ["held", "string"]);
   assert.deepEqual(await refused("form", "dismiss", clean), {
     code: 1,
-    stderr: `${clean} is not held: it went to the delivery when it came`,
+    stderr: `${clean} is not held: it was sent to delivery on arrival`,
   });
 });
 
@@ -157,7 +157,7 @@ test("form release of what is released, was never held, is erased or does not ex
   for (
     const [id, message] of [
       [twice, `${twice} has been released already; ctl lead show ${twice} shows its delivery`],
-      [clean, `${clean} is not held: it went to the delivery when it came`],
+      [clean, `${clean} is not held: it was sent to delivery on arrival`],
       [erased, `${erased} has been erased; there is nothing left to deliver`],
       ["nothing", "There is no submission nothing; ctl form held shows what is held"],
     ] as const

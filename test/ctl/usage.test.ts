@@ -17,7 +17,7 @@ test("ctl NOUN VERB --help tells arguments and options, even beside wrong ones, 
   assert.equal(code, 0);
   assert.equal(stderr, "");
   assert.match(stdout, /^Usage: ctl key issue SLUG --label LABEL \[--campaign SLUG\]/);
-  assert.match(stdout, /--label LABEL +becomes the source/);
+  assert.match(stdout, /--label LABEL +the source of every lead/);
   const list = await runCtl(["lead", "list", "--help"], nowhere);
   assert.match(list.stdout, /TIME is ISO 8601/);
 });
@@ -28,7 +28,11 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an unknown verb", ["key", "burn"], /Unknown command: key burn/],
   ["a retention of nothing", ["tenant", "retention", "acme"], /--days or --clear is missing/],
   ["a retention of no days", ["tenant", "retention", "acme", "--days", "0"], /number from 1 to 3650/],
-  ["a change of nothing", ["tenant", "set", "acme"], /--name, --time-zone or --digest is missing/],
+  [
+    "a change of nothing",
+    ["tenant", "set", "acme"],
+    /--name, --time-zone, --digest or --digest-actions is missing/,
+  ],
   [
     "a digest at no time",
     ["tenant", "set", "acme", "--digest", "7:00"],

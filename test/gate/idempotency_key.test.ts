@@ -7,6 +7,9 @@ const bytesOf = (text: string) => Buffer.from(text, "utf8").toString("latin1");
 
 test("control characters make it too_long", () => {
   for (const value of ["a\u0000b", "a\u001fb", "a\u007fb", bytesOf("a\u0085b")]) {
-    assert.deepEqual(readIdempotencyKey([value]), { kind: "too_long" });
+    assert.deepEqual(readIdempotencyKey([value]), {
+      kind: "too_long",
+      detail: "Idempotency-Key has a control character; none is allowed",
+    });
   }
 });
