@@ -52,7 +52,8 @@ export async function buildPrograms(root: string, outdir = join(root, programsFo
   for (const { path, text } of outputFiles) {
     const { imports } = metafile.outputs[relative(root, path)] ?? { imports: [] };
     const isProgram = path.endsWith(".js");
-    writeFileSync(path, isProgram ? inAscii(withoutFacades(text, imports.length)) : text);
+    const count = imports.filter(({ kind }) => kind === "import-statement").length;
+    writeFileSync(path, isProgram ? inAscii(withoutFacades(text, count)) : text);
   }
 }
 

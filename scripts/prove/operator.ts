@@ -81,7 +81,10 @@ export class Operators {
     for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", 24 * 60 * minuteMs]] as const) {
       const posts = await callers.postAtOnce(kind, times, "south");
       for (const stepMs of [windowMs - edgeMs, edgeMs + 5_000]) {
+        // It ends the leases of what is under way.
+        const end = world.note("day_passes", null);
         await moveClock(world, stepMs);
+        end();
         await callers.repeat(posts);
       }
       verbs[`${kind} over the edge of its window`] = times;
