@@ -18,7 +18,7 @@ atEnd(async () => {
 const folder = fileURLToPath(new URL("../../../sql/", import.meta.url));
 const files = readdirSync(folder).filter((name) => /^\d/.test(name)).sort();
 const functions = readdirSync(`${folder}functions`).sort().map((name) => `functions/${name}`);
-const all = [...files, ...functions, "grants.sql"];
+const all = [...files, ...functions, "builtins.sql", "grants.sql"];
 
 /** An empty database, and a connection to it. */
 async function emptyDatabase() {
