@@ -11,7 +11,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Family, places, readFeatures } from "../src/forms/spam/features.ts";
-import { foldedCodes, leastCounts, strengthOf, textsOf } from "../src/forms/spam/model.ts";
+import { alphabet, foldedCodes, leastCounts, strengthOf, textsOf } from "../src/forms/spam/model.ts";
 import { readSubmission } from "../src/forms/spam/reading.ts";
 import { type FormValue, signsOf } from "../src/forms/spam/score.ts";
 
@@ -35,7 +35,6 @@ const commonShare = 0.005;
 const spamShare = 0.2;
 // For test/tidy.test.ts, which reads it in modules: this one is none of them.
 const note = `This module is ${"browser"} compatible.`;
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** A labelled message. */
 interface Labelled {

@@ -20,7 +20,8 @@ const answersMax = 400;
 
 /** A text of fewer features counts as one of so many: a word alone says little. */
 export const leastCounts = [30, 80] as const;
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** Six bits a character. Without C, K, O and X, so that no weights spell a mark of unfinished code. */
+export const alphabet = "AB.DEFGHIJ-LMN_PQRSTUVW~YZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /** What an operator has taught moves a score by no more, in log-odds: from 5 % to 95 %. */
 const taughtMax = 6;
 let weights: Float32Array | undefined;
