@@ -1,8 +1,8 @@
 #!/bin/bash
-# Takes a Debian machine with PostgreSQL to a running service. docs/install.md tells it in words.
+# Installs and starts the service on a Debian machine with PostgreSQL; docs/install.md describes it.
 #
-# Every step looks first whether it was done: a second run changes nothing, and one after a run that was broken off
-# goes on where that one ended. What stands in a settings file stays.
+# Every step checks whether it was done already: a second run changes nothing, and a run after an interrupted one
+# continues where that one stopped. Existing settings are kept.
 set -euo pipefail
 umask 022
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,36 +13,36 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/install.sh [OPTION …]
 
-Installs the release that it is part of, and starts it. On a machine where it is installed already: makes what is
-missing, and leaves the rest as it is. Then it is called lead-setup.
+Installs the release that this script belongs to and starts the service. If it is installed already, adds whatever is
+missing and leaves the rest as it is. After installation the command is lead-setup.
 
   --domain NAME            the public name: the intake listens on 0.0.0.0:443, forms, plans and site on 8443 to 8445
   --tls-cert FILE          the certificate chain for that name, PEM
-  --tls-key FILE           its key, PEM without a passphrase
-  --contact ADDRESS        whom partners write to about a key
-  --database-url URL       a PostgreSQL elsewhere: the address of a role that may create roles and databases there,
-                           without its password, which PGPASSWORD has
-  --database-url-file FILE the same in a file that only root reads, with the password
-  --new-passwords          give new passwords to roles of the service that are there, and whose addresses are not in
-                           /etc/lead-intake; another machine that logs in as these is locked out
-  --no-key                 make no sandbox tenant and no key
+  --tls-key FILE           the certificate's key, PEM without a passphrase
+  --contact ADDRESS        the address where partners ask for a key
+  --database-url URL       a PostgreSQL on another machine: the URL of a role that may create roles and databases there,
+                           without its password; put the password in PGPASSWORD
+  --database-url-file FILE the same, with the password, in a file that only root can read
+  --new-passwords          set new passwords for existing roles of the service whose URLs are not in /etc/lead-intake;
+                           other machines that log in with these roles are locked out
+  --no-key                 create no sandbox tenant and no key
 
-  --certificate            only bring --tls-cert and --tls-key to the service, which takes them up within seconds; for
-                           the hook of whatever renews them
-  --uninstall              stop the service and remove it; the database and /etc/lead-intake stay
+  --certificate            only install --tls-cert and --tls-key, which the service loads within seconds; call it from
+                           the hook of your certificate's renewal
+  --uninstall              stop the service and remove it; keep the database and /etc/lead-intake
 
-Without a certificate it listens on 127.0.0.1:8080 and up, for an edge in front of it.
-Exit code: 0 done; 1 a step failed, and the same command goes on there; 2 nothing was done.
+Without a certificate the service listens on 127.0.0.1:8080 and up, for a proxy in front of it.
+Exit code: 0 done; 1 a step failed, and the same command continues there; 2 nothing was done.
 TEXT
 }
 
 domain='' tls_cert='' tls_key='' contact='' database_url='' database_url_file='' task=install with_key=yes
 new_passwords=no
-# IPv4 alone: the limits count addresses of it.
+# IPv4 only: the rate limits count IPv4 addresses.
 declare -A public=([intake]=0.0.0.0:443 [forms]=0.0.0.0:8443 [subscription]=0.0.0.0:8444 [site]=0.0.0.0:8445)
-# Where the socket units listen by themselves.
+# The socket units' default addresses.
 declare -A private=([intake]=127.0.0.1:8080 [forms]=127.0.0.1:8081 [subscription]=127.0.0.1:8082 [site]=127.0.0.1:8083)
-# The target starts the services; sockets are systemd's at boot.
+# The target starts the services; systemd opens the sockets at boot.
 sockets=(lead-{intake,forms,subscription,site,console,actions}.socket)
 read_options() {
   while [ $# -gt 0 ]; do
@@ -68,18 +68,18 @@ read_options() {
     refuse "A public name needs a certificate: --tls-cert and --tls-key."
   if [ -n "$domain" ]; then
     [[ $domain =~ ^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$ ]] ||
-      refuse "$domain is no name such as leads.example.com."
+      refuse "$domain is not a domain name such as leads.example.com."
   fi
   case $database_url in
-    *://*:*@*) refuse "A password on the command line is seen by everybody on this machine: use --database-url-file." ;;
+    *://*:*@*) refuse "Every user of this machine can see a password on the command line: use --database-url-file." ;;
     '' | postgres://* | postgresql://*) ;;
-    *) refuse "--database-url is no address such as postgres://admin@db.example.com/postgres." ;;
+    *) refuse "--database-url is not a URL such as postgres://admin@db.example.com/postgres." ;;
   esac
 }
 
 has_certificate() { [ -f "$etc/tls/cert.pem" ] && [ -f "$etc/tls/key.pem" ]; }
 is_installed() { [ -e "$home/current/VERSION" ]; }
-# Whether it runs without a public name, and gets one. Where it listens is written last.
+# Whether an installation without a public name gets one. The listeners' drop-ins are written last.
 gets_name() {
   local surface
   [ -n "$domain" ] && is_installed || return 1
@@ -87,17 +87,17 @@ gets_name() {
   return 1
 }
 
-# --- What must be there -------------------------------------------------------------------------------------------
+# --- Checks -------------------------------------------------------------------------------------------------------
 
 check_machine() {
   verify_release "$source_folder" || exit 2
-  command -v openssl >/dev/null || refuse "openssl is not installed; it checks certificates and makes passwords: apt install openssl."
+  command -v openssl >/dev/null || refuse "openssl is not installed; it checks certificates and generates passwords: apt install openssl."
   is_installed && return
   local folder free
-  # The release, the next one beside it, and room for the logs.
+  # Room for this release, the next one, and the logs.
   for folder in /opt /var; do
     free=$(df -Pm "$folder" | awk 'NR == 2 { print $4 }')
-    [ "$free" -ge 1024 ] || refuse "The disk of $folder has $free MB free; 1024 are needed."
+    [ "$free" -ge 1024 ] || refuse "The disk of $folder has $free MB free; 1024 MB are needed."
   done
 }
 
@@ -105,7 +105,7 @@ check_certificate() {
   [ -n "$tls_cert" ] || return 0
   local file
   for file in "$tls_cert" "$tls_key"; do [ -r "$file" ] || refuse "$file cannot be read."; done
-  openssl x509 -in "$tls_cert" -noout 2>/dev/null || refuse "$tls_cert is no certificate in PEM."
+  openssl x509 -in "$tls_cert" -noout 2>/dev/null || refuse "$tls_cert is not a PEM certificate."
   [ "$(openssl x509 -in "$tls_cert" -noout -pubkey)" = \
     "$(openssl pkey -in "$tls_key" -passin pass: -pubout 2>/dev/null)" ] ||
     refuse "$tls_key is not the key of $tls_cert, or has a passphrase."
@@ -119,7 +119,7 @@ check_certificate() {
 check_actions_certificates() {
   local folder=$etc/actions-tls
   if [ -f "$folder/ca.pem" ] && lacks_actions_certificates && [ ! -f "$folder/authority/ca.key" ]; then
-    refuse "$folder lacks a certificate or its key: lead-ctl certificates $folder --renew --ca-key FILE makes them anew, with the authority's key from where it is kept."
+    refuse "$folder lacks a certificate or its key. Issue them again with the authority's key: lead-ctl certificates $folder --renew --ca-key FILE."
   fi
 }
 
@@ -141,7 +141,7 @@ check_ports() {
   done
 }
 
-# Where it will listen: the socket units' own addresses, and those of a public name.
+# The addresses that it will listen on.
 addresses() {
   if is_installed; then
     ! gets_name || say "${public[@]}"
@@ -153,7 +153,7 @@ addresses() {
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
 
-# Where the administrator of the server is, as database.ts reads it.
+# How to reach the server as its administrator, as JSON for database.ts.
 admin_place() {
   if [ -n "$database_url_file" ]; then
     [ -r "$database_url_file" ] || refuse "$database_url_file cannot be read."
@@ -164,9 +164,9 @@ admin_place() {
     local sockets
     sockets=$(find /run/postgresql -maxdepth 1 -type s -name '.s.PGSQL.*' 2>/dev/null) || true
     [ -n "$sockets" ] ||
-      refuse "No PostgreSQL runs here: apt install postgresql, or name one elsewhere with --database-url."
+      refuse "No PostgreSQL is running here: apt install postgresql, or pass --database-url for one on another machine."
     [ "$(wc -l <<<"$sockets")" -eq 1 ] ||
-      refuse "Several PostgreSQL servers run here (${sockets//$'\n'/, }): name one with --database-url."
+      refuse "Several PostgreSQL servers are running here (${sockets//$'\n'/, }): choose one with --database-url."
     admin_port=${sockets##*.}
     printf '{"socketFolder":"/run/postgresql","port":%d}' "$admin_port"
   fi
@@ -174,17 +174,17 @@ admin_place() {
 
 json_url() {
   [[ $1 =~ ^postgres(ql)?://[^\"\\[:cntrl:]]+$ ]] ||
-    refuse "The address of the database is none such as postgres://admin@db.example.com/postgres."
+    refuse "The database's address is not a URL such as postgres://admin@db.example.com/postgres."
   printf '{"url":"%s"}' "$1"
 }
 
-# The address of a login: that of the settings, or one with a new password.
+# The URL of a login: the one in the settings, or one with a new password.
 login_url() {
   local found=$1 role=$2
   printf %s "${found:-postgres://$role:$(openssl rand -hex 24)@$(server_address)}"
 }
 
-# The logins whose passwords are new, as a list of JSON: a role that is there has another one, and somebody who uses it.
+# The logins that get new passwords, as a JSON list: an existing role of that name is an error, because it is in use.
 new_logins() {
   local found=() IFS=,
   if [ "$new_passwords" = no ]; then
@@ -195,10 +195,10 @@ new_logins() {
   printf '[%s]' "${found[*]}"
 }
 
-# A secret: a file named after its setting, which systemd hands to the process.
+# A secret: a file named after its setting, which systemd passes to the process.
 secret() { cat "$credentials/$1" 2>/dev/null || true; }
 
-# Host, port, database and parameters: PostgreSQL on this machine is reached over loopback, with a password.
+# Host, port, database and parameters. A local PostgreSQL is reached over loopback with a password.
 server_address() {
   local url=$database_url
   [ -z "$database_url_file" ] || url=$(cat "$database_url_file")
@@ -227,11 +227,11 @@ make_accounts() {
   for account in lead-intake lead-actions; do
     id "$account" >/dev/null 2>&1 && continue
     useradd --system --user-group --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin "$account"
-    say "Made the account $account"
+    say "Created the account $account"
   done
 }
 
-# A file that is there stays; a new one is there whole or not at all, and never readable for others.
+# Keeps an existing file; creates a new one atomically and readable only by root.
 write_once() {
   local file=$1
   [ ! -s "$file" ] || return 0
@@ -239,12 +239,12 @@ write_once() {
   mv -T "$file.new" "$file"
 }
 
-# Adds a setting that is not there. One that is there stays, whoever wrote it.
+# Adds a missing setting and keeps an existing one.
 set_default() {
   local file=$1 name=$2 value=$3 found
   if grep -q "^$name=" "$file"; then
     found=$(setting "$file" "$name")
-    [ "$found" = "$value" ] || [ "${4:-}" != told ] || say "$name stays $found in $file; the options say $value"
+    [ "$found" = "$value" ] || [ "${4:-}" != option ] || say "$file keeps $name=$found; your option says $value"
     return
   fi
   printf '%s=%s\n' "$name" "$value" >>"$file"
@@ -252,14 +252,14 @@ set_default() {
 
 write_settings() {
   local intake=$etc/intake.env actions=$etc/actions.env folder=$etc/actions-tls scheme=http surface
-  write_once "$intake" "# Settings of the service, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart 'lead-intake@*' 'lead-public@*'"
-  write_once "$actions" "# Settings of the actions process, a line each: docs/configuration.md. Yours stay. After a change: systemctl restart 'lead-actions@*'"
+  write_once "$intake" "# Settings of the service, one per line (docs/configuration.md). After a change: systemctl restart 'lead-intake@*' 'lead-public@*'"
+  write_once "$actions" "# Settings of the actions process, one per line (docs/configuration.md). After a change: systemctl restart 'lead-actions@*'"
   write_once "$etc/owner_database_url" "$owner_url"
   chmod 600 "$intake" "$actions" "$etc/owner_database_url"
   install -d -m 700 "$credentials" "$credentials/intake" "$credentials/actions"
   write_once "$credentials/intake/DATABASE_URL" "$service_url"
   write_once "$credentials/actions/ACTIONS_DATABASE_URL" "$actions_url"
-  if [ -n "$contact" ]; then set_default "$intake" CONTACT_EMAIL "$contact" told; fi
+  if [ -n "$contact" ]; then set_default "$intake" CONTACT_EMAIL "$contact" option; fi
   if has_certificate; then
     set_default "$intake" TLS_CERT_FILE "$etc/tls/cert.pem"
     set_default "$intake" TLS_KEY_FILE "$etc/tls/key.pem"
@@ -268,11 +268,11 @@ write_settings() {
   for surface in "${!public[@]}"; do
     if [ -n "$domain" ]; then
       local port=:${public[$surface]#*:} before="^${surface^^}_URL=https\\?://${private[$surface]}\$"
-      # What it was called until it had a public name.
+      # The URL from before it had a public name.
       ! grep -q "$before" "$intake" || sed -i "\\,$before,d" "$intake"
-      set_default "$intake" "${surface^^}_URL" "https://$domain${port%:443}" told
+      set_default "$intake" "${surface^^}_URL" "https://$domain${port%:443}" option
     else
-      # What it is called until it has a public name.
+      # The URL until it has a public name.
       set_default "$intake" "${surface^^}_URL" "$scheme://${private[$surface]}"
     fi
   done
@@ -287,23 +287,23 @@ write_settings() {
   set_default "$actions" ACTIONS_CLIENT_NAME lead-intake
 }
 
-# Mutual TLS between the two processes, by an authority of this machine's own.
+# Mutual TLS between the two processes, with a certificate authority on this machine.
 make_actions_certificates() {
   local folder=$etc/actions-tls how=()
   if lacks_actions_certificates; then
-    # An authority whose certificate is not there, from a run that was broken off, has signed nothing.
+    # An authority without a certificate, from an interrupted run, has signed nothing.
     if [ -f "$folder/ca.pem" ]; then how=(--renew); else rm -rf "$folder"; fi
     "$release/runtime/node" "$release/scripts/ctl.ts" certificates "$folder" "${how[@]}" >/dev/null
-    say "Made certificates for the two processes in $folder"
+    say "Issued certificates for the two processes in $folder"
   fi
   chown lead-actions "$folder/server.key"
   chown lead-intake "$folder/client.key"
 }
 
-# Copies: the service may not read where they come from, and a renewal is taken up when both are there.
+# Copies, because the service may not read the originals, and a renewal is loaded once both files are there.
 place_certificate() {
   local folder=$etc/tls
-  # After a removal the group of this name may have another number.
+  # After an uninstall the group may have another number.
   [ ! -d "$folder" ] || chgrp -R lead-intake "$folder"
   [ -n "$tls_cert" ] || return 0
   install -d -m 750 -g lead-intake "$folder"
@@ -312,7 +312,7 @@ place_certificate() {
   install -m 644 "$tls_cert" "$folder/cert.pem.new"
   mv -T "$folder/key.pem.new" "$folder/key.pem"
   mv -T "$folder/cert.pem.new" "$folder/cert.pem"
-  say "Brought the certificate to $folder, good until $(openssl x509 -in "$tls_cert" -noout -enddate | cut -d = -f 2)"
+  say "Installed the certificate in $folder; it is valid until $(openssl x509 -in "$tls_cert" -noout -enddate | cut -d = -f 2)"
 }
 
 # --- The service --------------------------------------------------------------------------------------------------
@@ -320,21 +320,21 @@ place_certificate() {
 migrate_database() {
   local applied
   applied=$(as_owner "$release" migrate.ts)
-  [ "$applied" = "The database is current" ] || say "Migrated the database: $(grep -c . <<<"$applied") files of sql/"
+  [ "$applied" = "The database is current" ] || say "Migrated the database: applied $(grep -c . <<<"$applied") files of sql/"
 }
 
 build_site() {
   install -d -m 755 "$var"
-  # Its pages have the public name.
+  # Its pages contain the public name.
   if [ ! -d "$var/site" ] || [ "$renamed" = yes ]; then as_owner "$release" build_site.ts >/dev/null; fi
 }
 
-# Where the sockets listen that a public name moves; a drop-in of the operator's comes after this one.
+# Moves the sockets to the public addresses; an operator's own drop-in sorts after this one.
 write_listeners() {
   [ -n "$domain" ] || return 0
   local surface
-  # A socket changes its address only while what it serves is stopped. Before, so that the next run starts what this one,
-  # broken off, has not.
+  # A socket changes its address only while its services are stopped. Stop them before writing, so that a run after an
+  # interrupted one starts them.
   if [ "$renamed" = yes ]; then systemctl stop lead-intake.target "${sockets[@]}"; fi
   for surface in "${!public[@]}"; do listen_on "lead-$surface.socket" "${public[$surface]}"; done
   systemctl daemon-reload
@@ -357,22 +357,22 @@ start_service() {
   began=$(date +%s)
   systemctl is-enabled --quiet lead-intake.target 2>/dev/null || systemctl enable --quiet lead-intake.target "${sockets[@]}"
   enable_instance "$instance"
-  all_well "$instance" "$version" 5 && return
+  all_healthy "$instance" "$version" 5 && return
   timeout --foreground "$start_s" systemctl start lead-intake.target 9>&- || true
-  if ! start_instance "$instance" || ! all_well "$instance" "$version" 30; then
+  if ! start_instance "$instance" || ! all_healthy "$instance" "$version" 30; then
     journalctl --unit 'lead-*' --since "@$began" --lines 50 --no-pager --output cat |
       grep -v '"event":"request"' | tail -n 5 >&2 || true
-    complain "lead-intake does not get well; its last words stand above. Mend it, and run the same command again."
+    complain "lead-intake does not become healthy; the lines above are from its log. Fix the cause and run the same command again."
     exit 1
   fi
   say "Started lead-intake.target"
 }
 
-# A sandbox to post to, with a key that is shown this once.
+# A sandbox tenant, with a key that is shown only now.
 issue_first_key() {
   [ "$with_key" = yes ] || return 0
   [ "$(lead_ctl tenant list --json)" = "[]" ] && lead_ctl tenant add sandbox --name Sandbox --sandbox >/dev/null
-  # None if a run was broken off before it.
+  # An interrupted run may have created the tenant and no key.
   if [ "$(lead_ctl key list --json)" = "[]" ] && lead_ctl tenant list --json | grep -q '"sandbox"'; then
     key=$(lead_ctl key issue sandbox --label install --json | sed -n 's/.*"key": *"\([^"]*\)".*/\1/p')
   fi
@@ -382,15 +382,15 @@ lead_ctl() { as_owner "$release" ctl.ts "$@"; }
 
 intake_url() { setting "$etc/intake.env" INTAKE_URL; }
 
-tell_what_next() {
+print_next_steps() {
   say
-  "$commands/lead-ctl" doctor || say "The doctor has found something; each line says what mends it."
+  "$commands/lead-ctl" doctor || say "lead-ctl doctor found problems; each line says how to fix one."
   say
-  say "lead-intake $version runs: $(intake_url)"
+  say "lead-intake $version is running: $(intake_url)"
   if [ -n "${key:-}" ]; then
     cat <<TEXT
 
-The key of a sandbox, which is shown this once; its leads are stored and go nowhere:
+A sandbox key, shown only now; leads posted with it are stored and not delivered:
 
   $key
 
@@ -428,10 +428,10 @@ install_everything() {
   place_release "$source_folder" || exit 2
   release=$releases/$version
   if is_installed && [ "$(version_of "$home/current")" != "$version" ]; then
-    refuse "lead-intake $(version_of "$home/current") runs here: $release/scripts/upgrade.sh $version goes to $version."
+    refuse "lead-intake $(version_of "$home/current") is installed here. To upgrade: $release/scripts/upgrade.sh $version"
   fi
   make_accounts
-  # The passwords are written down before the roles have them.
+  # Passwords are written to files before the roles get them.
   install -d -m 755 "$etc"
   place_certificate
   write_settings
@@ -447,7 +447,7 @@ install_everything() {
   write_listeners
   start_service
   issue_first_key
-  tell_what_next
+  print_next_steps
 }
 
 uninstall() {
@@ -461,7 +461,7 @@ uninstall() {
   done
   for unit in "${names[@]}"; do [[ $unit = *@.* ]] || systemctl disable --now --quiet "$unit" || true; done
   for unit in "${names[@]}"; do
-    # Drop-ins stay, as settings do: the operator's, and ours with the addresses.
+    # Drop-ins are kept, as settings are.
     rm -f "$units/$unit"
   done
   rm -rf "${units:?}/${sandbox%/*}"
@@ -471,19 +471,19 @@ uninstall() {
   rm -rf "$home" "$var"
   for account in lead-intake lead-actions; do userdel "$account" 2>/dev/null || true; done
   cat <<TEXT
-lead-intake is removed. What stays, so that installing it again goes on where this ends:
-  the database lead_intake with its roles, and every lead in it
-  $etc: settings, the addresses of the database with their passwords, certificates
-  $units/lead-*.d: where the sockets listen, and changes of yours
+lead-intake is removed. These are kept, so that a new installation continues with them:
+  the database lead_intake with its roles and every lead
+  $etc: settings, database URLs with their passwords, certificates
+  $units/lead-*.d: the sockets' addresses and your own drop-ins
 
-To delete these too, for good:
+To delete these permanently too:
   rm -rf $etc $units/lead-*.d
   sudo -u postgres dropdb lead_intake
   sudo -u postgres psql -c 'drop role lead_owner, intake_login, actions_login, lead_service, lead_actions'
 TEXT
   [ ${#timers[@]} -eq 0 ] || cat <<TEXT
 
-Nothing makes these from now on: the backups of the database and the copy of its audit. After installing it again:
+Backups of the database and the copy of its audit have stopped. After you install it again:
   systemctl enable --now ${timers[*]}
 TEXT
 }
@@ -503,6 +503,6 @@ main() {
   esac
 }
 
-# Read whole before it runs: an upgrade exchanges the file under it.
+# All code is in functions, so that bash has read it before an upgrade replaces this file.
 main "$@"
 exit

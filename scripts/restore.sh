@@ -1,29 +1,29 @@
 #!/bin/bash
-# Restores the database to a moment, from pgBackRest's repository; docs/backup.md is the page to read with it.
+# Restores the database to a point in time from pgBackRest's repository; docs/backup.md describes it.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 Usage: scripts/restore.sh --time 'TIME' | --latest  [--dry-run] [--yes] [--journal FILE]…
 
-Restores the database to a moment of the past (--time), or to the last that was archived (--latest), puts right what
-the restore undoes, and starts the service again. PostgreSQL has to be stopped first; the folder that it has now is put
-aside and not deleted.
+Restores the database to a point in time (--time) or to the end of the archive (--latest), reapplies revocations and
+erasures that the restore undid, and starts the service again. Stop PostgreSQL first. Its current data folder is renamed,
+not deleted.
 
   --time 'TIME'     such as '2026-11-22 03:14:07' (this machine's clock), '2026-11-22T03:14:07Z' or '10 minutes ago'
   --latest          everything that was archived
-  --dry-run         say what would be done, and change nothing
-  --yes             do not ask
-  --journal FILE    one more log of the service, such as another machine's; may be given several times. This machine's
-                    journal and /var/lib/lead-audit/audit.jsonl are read in any case
-  --config FILE     pgBackRest's (/etc/pgbackrest.conf)
-  --stanza NAME     the name in it (lead)
-  --unit NAME       PostgreSQL's unit (postgresql@15-main.service; the folder of the data says the version)
+  --dry-run         print what would be done and change nothing
+  --yes             do not ask for confirmation
+  --journal FILE    a further log of the service, such as another machine's; may be repeated. This machine's journal and
+                    /var/lib/lead-audit/audit.jsonl are always read
+  --config FILE     pgBackRest's settings (/etc/pgbackrest.conf)
+  --stanza NAME     its stanza (lead)
+  --unit NAME       PostgreSQL's unit (postgresql@15-main.service; the version comes from the data folder)
 
-The address of the database's owner is in /etc/lead-intake/owner_database_url, unless DATABASE_URL or DATABASE_URL_FILE
-says another.
+The database owner's URL is read from /etc/lead-intake/owner_database_url, unless DATABASE_URL or DATABASE_URL_FILE is
+set.
 
-Exit 0: restored, and running. 1: refused or failed; the last line says how to go on. 2: wrong usage.
+Exit code: 0 restored and running; 1 refused or failed, and the last line says how to continue; 2 wrong usage.
 TEXT
 }
 
@@ -58,20 +58,20 @@ while [ $# -gt 0 ]; do
       esac
       shift
       ;;
-    *) wrong "Unknown: $1" ;;
+    *) wrong "Unknown option: $1" ;;
   esac
   shift
 done
 [ -n "$time$latest" ] || wrong '--time or --latest is missing'
-[ -z "$time" ] || [ -z "$latest" ] || wrong '--time and --latest exclude one another'
+[ -z "$time" ] || [ -z "$latest" ] || wrong '--time and --latest exclude each other'
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-# The one that a release brings.
+# The release's own Node.
 node=$root/runtime/node
 [ -x "$node" ] || node=node
-[ -r "$config" ] || refuse "$config cannot be read; sudo may help"
+[ -r "$config" ] || refuse "$config cannot be read; try sudo"
 
-# What pgBackRest's configuration says; the stanza's own before what is for all.
+# A value of pgBackRest's settings: the stanza's, else the global one.
 configured() {
   awk -v stanza="[$stanza]" -v name="$1" -v found="$2" '
     /^\[/ { section = $0; sub(/[ \t]+$/, "", section) }
@@ -101,22 +101,22 @@ if [ "$(id -un)" = "$owner" ]; then
 elif [ "$(id -u)" -eq 0 ]; then
   as_owner() { (cd / && runuser -u "$owner" -- "$@"); }
 else
-  refuse "Run it as root: sudo $0"
+  refuse "Run this as root: sudo $0"
 fi
 backrest() { as_owner pgbackrest --config="$config" --stanza="$stanza" "$@"; }
 ask() { as_owner psql -XAtq -h "$socket" -p "$port" -d postgres -c "$1"; }
 
-# The moment, and the backup to begin with.
+# The point in time, and the backup to start from.
 if [ -n "$time" ]; then
-  seconds=$(date -d "$time" +%s.%6N 2>&1) || wrong "--time is no time: $time"
-  [ "${seconds%.*}" -le "$(date +%s)" ] || refuse "--time lies in the future: $(date -d "@$seconds")"
+  seconds=$(date -d "$time" +%s.%6N 2>&1) || wrong "--time is not a valid time: $time"
+  [ "${seconds%.*}" -le "$(date +%s)" ] || refuse "--time is in the future: $(date -d "@$seconds")"
   target=$(date -u -d "@$seconds" '+%Y-%m-%d %H:%M:%S.%6N+00')
   words="$(date -d "@$seconds" '+%Y-%m-%d %H:%M:%S %Z') ($(date -u -d "@$seconds" '+%Y-%m-%d %H:%M:%S') UTC)"
 else
-  words='the last moment that was archived'
+  words='the end of the archive'
 fi
-info=$(backrest --output=json info) || refuse "pgBackRest cannot tell its backups: backrest info says why"
-# Of each backup: when it was done, its label, and how many bytes the data has in it; the newest last.
+info=$(backrest --output=json info) || refuse "pgBackRest cannot list its backups; pgbackrest info says why"
+# Per backup: when it finished, its label, and the size of its data in bytes; the newest last.
 backups=$(printf '%s' "$info" | "$node" -e '
   for (const { backup } of JSON.parse(require("node:fs").readFileSync(0, "utf8"))) {
     for (const { error, timestamp, label, info } of backup ?? []) {
@@ -125,10 +125,10 @@ backups=$(printf '%s' "$info" | "$node" -e '
   }')
 [ -n "$backups" ] || refuse "There is no backup of $stanza in the repository"
 chosen=$(awk -v until="${seconds:-99999999999}" '$1 < until' <<<"$backups" | tail -n 1)
-[ -n "$chosen" ] || refuse "The oldest backup was done at $(date -d "@$(head -n 1 <<<"$backups" | cut -d' ' -f1)"): nothing before it can be restored"
+[ -n "$chosen" ] || refuse "The oldest backup finished at $(date -d "@$(head -n 1 <<<"$backups" | cut -d' ' -f1)"); you cannot restore to a point before it"
 read -r done_at label bytes <<<"$chosen"
 
-# A server that runs would write into what is restored.
+# A running server would write into the restored files.
 if [ -e "$data/postmaster.pid" ] && kill -0 "$(head -n 1 "$data/postmaster.pid")" 2>/dev/null; then
   running=yes
 else
@@ -138,7 +138,7 @@ aside=
 free=$(($(stat -f -c '%a * %S' "$parent")))
 if [ -d "$data" ] && [ -n "$(ls -A "$data")" ]; then aside=$data.before-$(date +%Y%m%dT%H%M%S); fi
 mapfile -t units < <(systemctl list-units --plain --no-legend --state=active,activating,reloading 'lead-*' | awk '{print $1}')
-# What has given up without its database is started too, and what somebody has stopped by hand, when it starts at boot.
+# Units that failed or were stopped by hand are started too if they start at boot.
 mapfile -t starts < <({
   [ ${#units[@]} -eq 0 ] || printf '%s\n' "${units[@]}"
   systemctl list-unit-files --plain --no-legend --state=enabled 'lead-*' | awk '$1 !~ /@\./ {print $1}'
@@ -147,48 +147,48 @@ mapfile -t starts < <({
 cat <<TEXT
 Restores $data
   to                $words
-  from the backup   $label, done at $(date -d "@$done_at" '+%Y-%m-%d %H:%M:%S %Z'), and the log since
+from the backup   $label, finished at $(date -d "@$done_at" '+%Y-%m-%d %H:%M:%S %Z'), and the WAL since
   needs             $((bytes / 1048576)) MiB; $((free / 1048576)) MiB are free
 Stops               ${units[*]:-nothing: no unit of the service runs}
-Puts aside          ${aside:-nothing: the folder is empty}
-Starts              $unit, which then has the database of that moment
-Puts right          what the restore undoes, by the logs: ctl restored --apply
+Renames             $([ -n "$aside" ] && echo "$data to $aside" || echo 'nothing: the folder is empty')
+Starts              $unit with the database of that point in time
+Reapplies           revocations and erasures that the restore undid: ctl restored --apply
 Starts              ${starts[*]:-nothing}
 TEXT
-[ -z "$running" ] || refuse "PostgreSQL is running on $data, so nothing was done. First:  sudo systemctl stop $unit"
+[ -z "$running" ] || refuse "PostgreSQL is running on $data. Nothing was done. First:  sudo systemctl stop $unit"
 if [ -n "$aside" ] && mountpoint -q "$data"; then
-  refuse "A disk is mounted at $data, so that the folder cannot be put aside, and nothing was done. First: move its files away, and leave it empty"
+  refuse "A disk is mounted at $data, so the folder cannot be renamed. Nothing was done. First: move its files away and leave it empty"
 fi
-[ "$free" -gt "$bytes" ] || refuse "There is not enough room beside the old folder, so nothing was done. Move it to another disk first: $data"
+[ "$free" -gt "$bytes" ] || refuse "There is not enough room beside the old folder. Nothing was done. First: move $data to another disk"
 # As for lead-ctl.
 owner_file=
 if [ -z "${DATABASE_URL:-}${DATABASE_URL_FILE:-}" ]; then
   owner_file=/etc/lead-intake/owner_database_url
-  [ -r "$owner_file" ] || refuse "Neither $owner_file nor DATABASE_URL_FILE says how ctl reaches the database as its owner, so nothing was done"
+  [ -r "$owner_file" ] || refuse "Neither $owner_file nor DATABASE_URL_FILE has the database owner's URL, which ctl needs. Nothing was done"
 fi
 if [ -n "$dry_run" ]; then
   echo 'Nothing was done: --dry-run.'
   exit 0
 fi
 if [ -z "$yes" ]; then
-  read -r -p 'Type restore to go on: ' answer || answer=
+  read -r -p 'Type restore to continue: ' answer || answer=
   [ "$answer" = restore ] || refuse 'Nothing was done.'
 fi
 
-# Nobody may deliver, or accept, on a database that is half restored.
-trap 'echo "It failed, and the database is as it was. Go on without a restore: sudo systemctl start $unit ${starts[*]}" >&2' ERR
-# The sockets with the services, at once: a caller would start them again.
+# Nothing may deliver or accept on a half-restored database.
+trap 'echo "Failed; the database is unchanged. To continue without a restore: sudo systemctl start $unit ${starts[*]}" >&2' ERR
+# Sockets and services in one call: a connection would start a service again.
 [ ${#units[@]} -eq 0 ] || systemctl stop "${units[@]}"
 say "stopped ${units[*]:-nothing}"
 mode=700
 if [ -n "$aside" ]; then
   mode=$(stat -c %a "$data")
   mv "$data" "$aside"
-  say "put aside $aside"
+  say "renamed $data to $aside"
 fi
-# Whoever gives up from here on can go back to the old folder.
-back="To go back to before: sudo systemctl stop $unit; sudo rm -rf $data${aside:+; sudo mv $aside $data}"
-trap 'echo "It failed. The service stays stopped. $back" >&2' ERR
+# From here on, going back means the old folder.
+back="To go back to the old database: sudo systemctl stop $unit; sudo rm -rf $data${aside:+; sudo mv $aside $data}"
+trap 'echo "Failed. The service stays stopped. $back" >&2' ERR
 if [ ! -d "$data" ]; then install -d -m "$mode" -o "$owner" -g "$(id -gn "$owner")" "$data"; fi
 
 if [ -n "$time" ]; then
@@ -196,21 +196,21 @@ if [ -n "$time" ]; then
 else
   backrest restore
 fi
-say 'the files are there; PostgreSQL reads the log'
+say 'restored the files; PostgreSQL is replaying WAL'
 systemctl start "$unit"
-# Reading the log takes as long as there is of it; as long as the server runs it is at work.
+# Replay may take hours; wait for as long as the server runs.
 until state=$(ask 'select pg_is_in_recovery()' 2>/dev/null) && [ "$state" = f ]; do
   if ! systemctl is-active --quiet "$unit"; then
-    echo "PostgreSQL has ended. Where its log says \"recovery ended before configured recovery target was reached\", the archive ends before that moment: restore --latest. Its log: journalctl -u $unit, /var/log/postgresql/" >&2
+    echo "PostgreSQL has stopped. If its log says \"recovery ended before configured recovery target was reached\", the archive ends before that time: use --latest. Its log: journalctl -u $unit, /var/log/postgresql/" >&2
     false
   fi
   sleep 1
 done
-# Without a commit in the log since the backup, the last one is in the backup.
+# If no commit was replayed, the last one is in the backup.
 point=$(ask "select to_char(coalesce(pg_last_xact_replay_timestamp(), to_timestamp($done_at)) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
-say "PostgreSQL takes writes; its last transaction is of $point"
+say "PostgreSQL accepts writes; its last transaction is from $point"
 
-# What happened after that moment stands in the logs, from before it on.
+# The logs, from a day earlier on, have what happened after that point.
 folder=$(mktemp -d)
 logs=()
 if journalctl --quiet --output=cat --unit='lead-*' --since="$(date -d "$point - 1 day" '+%Y-%m-%d %H:%M:%S')" >"$folder/journal" 2>/dev/null; then
@@ -223,10 +223,10 @@ for one in "${journals[@]}"; do logs+=(--journal "$one"); done
 restored=()
 if [ -n "$owner_file" ]; then restored=(env "DATABASE_URL_FILE=$owner_file"); fi
 restored+=("$node" --import ./scripts/check_node.js scripts/ctl.ts restored --apply --point "$point" "${logs[@]}")
-# The database's audit goes on from an earlier row than the file: that one begins anew.
+# The restored audit continues from an earlier row than the file, so the file starts anew.
 audit_aside=
 if [ -f "$audit" ]; then audit_aside=$audit.before-$(date +%Y%m%dT%H%M%S); fi
-trap 'echo "The database is restored, and the service stays stopped: nothing is delivered. Go on with, in $root: ${restored[*]}; ${audit_aside:+then: mv $audit $audit_aside; }then: systemctl start ${starts[*]}" >&2' ERR
+trap 'echo "The database is restored; the service stays stopped and delivers nothing. Continue, in $root, with: ${restored[*]}; ${audit_aside:+then: mv $audit $audit_aside; }then: systemctl start ${starts[*]}" >&2' ERR
 (cd "$root" && "${restored[@]}")
 rm -rf "$folder"
 if [ -n "$audit_aside" ]; then mv "$audit" "$audit_aside"; fi
@@ -240,8 +240,8 @@ say "started ${starts[*]:-nothing}"
 cat <<TEXT
 
 Restored. Now:
-  lead-ctl doctor          says whether all is well
-  lead-ctl dead list       has what is held until you decide
+  lead-ctl doctor          checks the installation
+  lead-ctl dead list       lists what is held until you decide
   a new full backup        sudo systemctl start --no-block lead-backup@full.service
-  the old folder           ${aside:-none}; remove it once you are sure, for it has personal data
+  the old folder           ${aside:-none}; remove it once you are sure; it contains personal data
 TEXT

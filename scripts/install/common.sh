@@ -1,4 +1,4 @@
-# What install.sh and upgrade.sh share: where everything is, and what both do. Read by bash, not run.
+# Paths and functions that install.sh and upgrade.sh share; sourced, not run.
 # shellcheck shell=bash
 
 home=/opt/lead-intake
@@ -6,65 +6,65 @@ releases=$home/releases
 etc=/etc/lead-intake
 # shellcheck disable=SC2034 # install.sh uses it.
 var=/var/lib/lead-intake
-# Secrets, a file each; systemd hands the folder of a process to it.
+# Secrets, one file each; systemd passes each process its folder.
 credentials=$etc/credentials
 units=/etc/systemd/system
 commands=/usr/local/bin
 
-# For people: a step a line on standard output, what went wrong on standard error.
+# Steps go to standard output, errors to standard error.
 say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
-# Nothing was changed: exit code 2, as for every command of the service.
+# Exit code 2 means that nothing was changed, as for every command of the service.
 refuse() {
   complain "$*"
   exit 2
 }
 
 require_root() {
-  [ "$(id -u)" -eq 0 ] || refuse "This needs root: it makes accounts and starts services. Try sudo."
+  [ "$(id -u)" -eq 0 ] || refuse "This needs root, because it creates accounts and starts services. Try sudo."
 }
 
 require_machine() {
   require_root
-  [ -d /run/systemd/system ] || refuse "This machine was not started by systemd, which is to run the service."
+  [ -d /run/systemd/system ] || refuse "This machine does not run systemd, which the service needs."
 }
 
-# One of install.sh and upgrade.sh at a time; the lock ends with the process and the commands that it is waiting for,
-# however it ends. Those that may take long do not have it (9>&-), so that a run that was killed can be followed by the next.
+# Only one of install.sh and upgrade.sh runs at a time. The lock ends with the process and its children; long-running
+# children do not inherit it (9>&-), so that a new run can follow a killed one.
 lock_installation() {
   exec 9>/run/lead-intake.lock
-  flock --nonblock 9 || refuse "Another installation or upgrade is under way on this machine."
+  flock --nonblock 9 || refuse "Another installation or upgrade is running on this machine."
 }
 
 version_of() { cat "$1/VERSION"; }
 
-# The version that a link names, or nothing.
+# The version that a link points to, or nothing.
 linked_version() { [ -e "$1" ] && version_of "$1"; }
 
-# The services of an instance, a or b. An upgrade starts the one that is free; `current` links to the one that runs.
+# The services of an instance, a or b. An upgrade starts the idle one; `current` links to the running one.
 parts=(intake public actions)
 instance_of_current() { readlink "$home/current"; }
 other_instance() { if [ "$1" = a ]; then say b; else say a; fi; }
 # The units of an instance: services_of a.
 services_of() { say "lead-intake@$1.service lead-public@$1.service lead-actions@$1.service"; }
 
-# Whether a part of an instance answers as that version and is well, within so many seconds. Exit code 3: it would be, with
-# a store that takes writes.
-is_well() {
+# Whether a part of an instance reports that version and is healthy within so many seconds. Exit code 3: only the store
+# keeps it from being healthy, because it accepts no writes.
+is_healthy() {
   local release=$releases/$3
-  "$release/runtime/node" "$release/scripts/install/is_well.ts" "$(ops_address "$1" "$2")" "$3" "${4:-20}" 9>&-
+  "$release/runtime/node" "$release/scripts/install/is_healthy.ts" "$(ops_address "$1" "$2")" "$3" "${4:-20}" 9>&-
 }
 
-# Whether every part of an instance is active and well.
-all_well() {
+# Whether every part of an instance is active and healthy.
+all_healthy() {
   local part code=0
   for part in "${parts[@]}"; do
-    systemctl is-active --quiet "lead-$part@$1.service" && is_well "$part" "$1" "$2" "${3:-20}" || code=$?
+    systemctl is-active --quiet "lead-$part@$1.service" && is_healthy "$part" "$1" "$2" "${3:-20}" || code=$?
     [ "$code" -eq 0 ] || return "$code"
   done
 }
 
-# Starts the services of an instance. A process that waits for its database asks systemd for more time again and again.
+# Starts the services of an instance. A process that waits for its database extends systemd's start timeout.
 start_instance() {
   local services
   read -ra services <<<"$(services_of "$1")"
@@ -85,41 +85,41 @@ enable_instance() {
   systemctl enable --quiet "${services[@]}"
 }
 
-# How long a start may take: a new process has 90 s to find its database.
+# How long a start may take: a new process waits up to 90 s for its database.
 start_s=120
 
-# What has failed before is of no account to the units that start now: systemd's count, and backoff.sh's.
+# Resets the failures that systemd and backoff.sh have counted.
 forget_failures() {
   systemctl reset-failed "$@" 2>/dev/null || true
   rm -f /run/lead-*/failures
 }
 
-# Where a part of an instance tells how it is: the address of its socket unit, which may have been moved. Both instances
-# have the console's.
+# The ops address of a part of an instance, from its socket unit, because the operator may have moved it. Both instances
+# share the console's.
 ops_address() {
   local unit=lead-$1-ops@$2.socket
   [ "$1" != public ] || unit=lead-console.socket
   systemctl show "$unit" --property Listen --value | sed -n 's/ (Stream).*//p' | tail -n 1
 }
 
-# Whether every file of a release is there as it was made.
+# Whether every file of a release is present and unchanged.
 verify_release() {
   if [ ! -f "$1/VERSION" ] || [ ! -f "$1/SHA256SUMS" ]; then
-    complain "$1 is no release of lead-intake: VERSION or SHA256SUMS is missing."
+    complain "$1 is not a release of lead-intake: VERSION or SHA256SUMS is missing."
     return 1
   fi
   (cd "$1" && sha256sum --check --quiet --strict SHA256SUMS >&2) || {
-    complain "$1 is damaged: the files above are not those of the release."
+    complain "$1 is damaged: the files above differ from the release."
     return 1
   }
   "$1/runtime/node" --version >/dev/null || {
-    complain "The Node of $1 does not run here: is it of another processor than $(uname -m)?"
+    complain "The Node in $1 does not run here. Was it built for another processor than $(uname -m)?"
     return 1
   }
 }
 
-# Brings a folder, a tarball or an installed version to its place, and says which version it is (in $version). What is
-# half copied has another name, so that a release is there whole or not at all.
+# Puts a folder, a tarball or an installed version in its place and sets $version. It copies to a temporary name first, so
+# that a release is never there in part.
 place_release() {
   local given=$1 aside
   if [ ! -e "$given" ] && [ -f "$releases/$given/VERSION" ]; then
@@ -128,7 +128,7 @@ place_release() {
     return
   fi
   if [ ! -e "$given" ]; then
-    complain "There is no file, folder or installed version called $given. Installed: $(installed_versions)."
+    complain "No file, folder or installed version is called $given. Installed: $(installed_versions)."
     return 1
   fi
   mkdir -p "$releases" || return 1
@@ -145,7 +145,7 @@ unpack() {
   mkdir "$2" || return 1
   if [ ! -d "$1" ]; then
     tar --extract --gzip --file "$1" --directory "$2" --strip-components=1 --no-same-owner 2>/dev/null && return
-    complain "$1 is no tarball of a release."
+    complain "$1 is not a release's tarball."
     return 1
   fi
   cp --recursive --no-dereference --preserve=mode,timestamps "$1/." "$2"
@@ -156,12 +156,12 @@ settle_release() {
   local place=$releases/$version
   if [ -f "$place/SHA256SUMS" ]; then
     if ! cmp -s "$place/SHA256SUMS" "$1/SHA256SUMS"; then
-      complain "$version is installed already, with other files: each release needs a version of its own."
+      complain "$version is already installed with different files; each release needs its own version."
       return 1
     fi
     verify_release "$place" 2>/dev/null && return
   fi
-  # A damaged or half removed one is made whole.
+  # A damaged or partly removed one is replaced.
   rm -rf "$place"
   mv -T "$1" "$place"
 }
@@ -171,12 +171,12 @@ installed_versions() {
   for found in "$releases"/*/VERSION; do [ -e "$found" ] && cat "$found"; done | sort -V | paste -sd ' ' -
 }
 
-# Exchanges a link in one step: whoever looks finds the old folder or the new one.
+# Replaces a link atomically.
 point() {
   ln -sfn "$2" "$1.new" && mv -T "$1.new" "$1"
 }
 
-# The units and commands of a release. Changes of yours belong into drop-ins (systemctl edit), which stay.
+# Installs a release's units and commands. An operator's own changes belong in drop-ins (systemctl edit), which are kept.
 install_units() {
   local release=$1 unit
   for unit in "$release"/scripts/systemd/lead-*; do
@@ -191,8 +191,7 @@ install_units() {
 # The sandbox that all services share.
 sandbox=lead-.service.d/10-sandbox.conf
 
-# Half a file never takes a place: every step asks for the one before it, since bash ends nothing by itself in a function
-# that is called before || or &&.
+# Copies atomically. Every step is chained with &&, because `set -e` is off in a function that is called before || or &&.
 copy_if_changed() {
   cmp -s "$1" "$2" && return
   mkdir -p "$(dirname "$2")" && install -m "$3" "$1" "$2.new" && mv -T "$2.new" "$2"
@@ -206,7 +205,7 @@ as_owner() {
   local release=$1 script=$2 settings=()
   shift 2
   [ ! -f "$etc/intake.env" ] || settings=(--env-file="$etc/intake.env")
-  # The site links to the checkout where one is set up.
+  # The site links to the checkout if one is configured.
   [ ! -f "$credentials/intake/STRIPE_SECRET_KEY" ] || export STRIPE_SECRET_KEY_FILE=$credentials/intake/STRIPE_SECRET_KEY
   DATABASE_URL='' DATABASE_URL_FILE=$etc/owner_database_url \
     "$release/runtime/node" "${settings[@]}" "$release/scripts/$script" "$@"

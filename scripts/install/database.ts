@@ -1,9 +1,9 @@
 /**
- * Makes the roles and the database that the service needs, for `scripts/install.sh`, and changes nothing that is there:
- * only a login that its address does not open gets the password of that address, unless that one was just made up.
+ * Creates the roles and the database that the service needs, for `scripts/install.sh`. What exists is kept; only an
+ * existing login that rejects the password in its URL gets that password.
  *
- * It reads JSON on standard input, so that no password is ever on a command line or in an environment, and prints a line
- * for whatever it has changed. The server gets passwords as SCRAM verifiers: it could log what it is sent.
+ * Reads JSON on standard input, so that no password is on a command line or in the environment, and prints a line per
+ * change. Passwords go to the server as SCRAM verifiers, because it could log statements.
  *
  * @module
  */
@@ -19,21 +19,21 @@ import { builtinsFile, connectionLimits } from "#src/store/schema/rights.ts";
 import { NoPrimary } from "#src/store/unavailable.ts";
 import { verifierOf } from "./scram.ts";
 
-/** What is read. */
+/** The input. */
 interface Wanted {
-  /** Look only whether the server can be used. */
+  /** Only checks whether the server can be used. */
   readonly check?: boolean;
-  /** The address of a role that may create roles and databases; or the folder of the local server's socket. */
+  /** The URL of a role that may create roles and databases, or the local server's socket. */
   readonly admin: { readonly url: string } | { readonly socketFolder: string; readonly port: number };
-  /** The addresses of the owner, the service and the actions process: one database, three logins. */
+  /** The URLs of the owner, the service and the actions process: one database, three logins. */
   readonly logins: Readonly<Record<Login, string>>;
-  /** Those whose passwords were made now: their roles must not be there, since whoever uses them would be locked out. */
+  /** The logins with a newly generated password: an existing role is an error, because its users would be locked out. */
   readonly made: readonly Login[];
 }
 
 type Login = "owner" | "service" | "actions";
 
-/** What the operator has to mend; one sentence. */
+/** A problem that the operator has to fix, in one sentence. */
 class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   try {
     admin = await connect(wanted.admin);
     await requireServer(admin, databaseOf(wanted.logins.owner));
-    await requireNobodyElse(admin, wanted);
+    await requireNewRoles(admin, wanted);
     if (!wanted.check) await prepare(admin, wanted);
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(explain(error), { cause: error });
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** As the service connects: to the one of several servers that takes writes, also past a pooler. */
+/** Connects as the service does: to the server that accepts writes, past a pooler too. */
 async function open(url: string, database?: string): Promise<postgres.Sql> {
   const primary = new Primary(url);
   const options = database === undefined ? quiet : { ...quiet, database };
@@ -71,7 +71,7 @@ async function open(url: string, database?: string): Promise<postgres.Sql> {
 async function connect(admin: Wanted["admin"], database?: string): Promise<postgres.Sql> {
   if ("url" in admin) return await open(admin.url, database);
   const { socketFolder, port } = admin;
-  // Its role of this name is let in by the account that asks.
+  // Peer authentication admits this account as the role of the same name.
   if (process.getuid?.() === 0) process.setuid?.("postgres");
   return postgres({ ...quiet, host: socketFolder, port, user: "postgres", database: database ?? "postgres" });
 }
@@ -97,18 +97,18 @@ async function requireServer(admin: postgres.Sql, database: string): Promise<voi
       current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
       r.rolcreaterole as roles, r.rolcreatedb as databases, r.rolsuper as root
     from pg_roles as r where r.rolname = current_user`;
-  if (server === undefined) throw new Refused("The role that was connected as is not there any more.");
+  if (server === undefined) throw new Refused("The role that this connection uses no longer exists.");
   if (server.version < versionMin) {
     throw new Refused(`PostgreSQL ${server.text} is too old: 14 or later is needed.`);
   }
   if (server.fsync !== "on" || server.pages !== "on") {
     throw new Refused(
-      "PostgreSQL runs with fsync or full_page_writes off, and could lose a lead: turn them on.",
+      "PostgreSQL runs with fsync or full_page_writes off and could lose a lead; turn them on.",
     );
   }
   if (!server.root && !(server.roles && server.databases)) {
     throw new Refused(
-      "The role of --database-url may not create roles and databases (CREATEROLE, CREATEDB).",
+      "The role of --database-url needs CREATEROLE and CREATEDB.",
     );
   }
   const [found] = await admin<{ encoding: string; owner: string }[]>`
@@ -116,21 +116,21 @@ async function requireServer(admin: postgres.Sql, database: string): Promise<voi
     from pg_database where datname = ${database}`;
   if (found !== undefined && found.encoding !== "UTF8") {
     throw new Refused(
-      `The database ${database} is there with the encoding ${found.encoding}; it must be UTF8.`,
+      `The database ${database} exists with the encoding ${found.encoding}; it must be UTF8.`,
     );
   }
 }
 
-async function requireNobodyElse(admin: postgres.Sql, { logins, made }: Wanted): Promise<void> {
+async function requireNewRoles(admin: postgres.Sql, { logins, made }: Wanted): Promise<void> {
   const names = made.map((login) => userOf(logins[login]));
   const found = await admin<{ name: string }[]>`
     select rolname as name from pg_roles where rolname = any (${names}) order by rolname`;
   if (found.length === 0) return;
   throw new Refused(
-    `This PostgreSQL has ${
+    `This PostgreSQL already has ${
       found.map(({ name }) => name).join(", ")
-    } already, with passwords that are not in ` +
-      "/etc/lead-intake: bring owner_database_url and credentials there from the machine that uses them, or say " +
+    }, with passwords that are not in ` +
+      "/etc/lead-intake: copy owner_database_url and credentials from the machine that uses them, or pass " +
       "--new-passwords, which locks that machine out.",
   );
 }
@@ -143,14 +143,14 @@ async function prepare(admin: postgres.Sql, { admin: place, logins }: Wanted): P
   for (const [kind, url] of Object.entries(logins)) {
     await prepareLogin(admin, kind as Login, url);
   }
-  // The disk is this machine's: the service tells how full it is, and ctl doctor.
+  // The disk is this machine's, so the service and ctl doctor report how full it is.
   if ("socketFolder" in place) {
-    for (const url of [logins.owner, logins.service]) await letSeeWhere(admin, userOf(url));
+    for (const url of [logins.owner, logins.service]) await grantSettings(admin, userOf(url));
   }
   const owner = userOf(logins.owner);
   const [found] = await admin`select 1 from pg_database where datname = ${database}`;
   if (found === undefined) {
-    // Whoever is no superuser may give a database to those only whose role is his too.
+    // A role that is not a superuser may only create databases for roles that it is a member of.
     await admin.unsafe(`do $$ begin
       if not (select rolsuper from pg_roles where rolname = current_user) then
         execute format('grant %I to current_user', '${owner}');
@@ -159,7 +159,7 @@ async function prepare(admin: postgres.Sql, { admin: place, logins }: Wanted): P
     await admin.unsafe(
       `create database ${quoted(database)} owner ${quoted(owner)} template template0 encoding 'UTF8'`,
     );
-    console.log(`Made the database ${database}`);
+    console.log(`Created the database ${database}`);
   }
   const inside = await connect(place, database);
   try {
@@ -189,23 +189,22 @@ async function prepareLogin(
     await admin.unsafe(`create role ${quoted(name)} login password '${verifierOf(password)}'${member}`);
   });
   if (isNew) return;
-  // The database may be missing yet; the password is asked for before.
+  // Authentication comes first, so this works before the database exists.
   const fault = await loginFault(url);
   if (fault === null || !/28P01|28000/.test(fault)) return;
   await admin.unsafe(`alter role ${quoted(name)} with login password '${verifierOf(password)}'`);
-  console.log(`Gave the role ${name} the password of its settings`);
+  console.log(`Set the password of the role ${name} to the one in its settings`);
 }
 
 /**
- * Lets a role read in which folder the server keeps its data. Rejected: pg_monitor, with which it would see the text of
- * every statement that others run.
+ * Allows a role to read data_directory. Rejected: pg_monitor, which also shows every statement that others run.
  */
-async function letSeeWhere(admin: postgres.Sql, name: string): Promise<void> {
+async function grantSettings(admin: postgres.Sql, name: string): Promise<void> {
   const right = "pg_read_all_settings";
   const [found] = await admin`select 1 where pg_has_role(${name}, ${right}, 'usage')`;
   if (found !== undefined) return;
   await admin.unsafe(`grant ${right} to ${quoted(name)}`);
-  console.log(`Let the role ${name} see where the database is`);
+  console.log(`Granted the role ${name} pg_read_all_settings`);
 }
 
 async function unlessThere(
@@ -216,11 +215,11 @@ async function unlessThere(
   const [found] = await admin`select 1 from pg_roles where rolname = ${name}`;
   if (found !== undefined) return false;
   await make();
-  console.log(`Made the role ${name}`);
+  console.log(`Created the role ${name}`);
   return true;
 }
 
-/** Why a login does not open the database, or `null`. */
+/** Why a login fails, or `null`. */
 async function loginFault(url: string): Promise<string | null> {
   let sql: postgres.Sql | undefined;
   try {
@@ -234,10 +233,10 @@ async function loginFault(url: string): Promise<string | null> {
   }
 }
 
-/** PostgreSQL's words, which have no password in them, or the connection's. */
+/** The server's or the connection's message; neither contains a password. */
 function explain(error: unknown): string {
   if (error instanceof AddressFault) return `The address of the database ${error.message}.`;
-  if (error instanceof NoPrimary) return `No server takes writes: ${error.message}`;
+  if (error instanceof NoPrimary) return `No server accepts writes: ${error.message}`;
   const { code, message } = error as { code?: string; message: string };
   if (error instanceof postgres.PostgresError) return `${message} (SQLSTATE ${code})`;
   return code === undefined ? message : `PostgreSQL cannot be reached (${code})`;

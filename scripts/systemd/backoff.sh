@@ -1,8 +1,7 @@
 #!/bin/sh
-# Has a service that fails again and again wait longer before each start: 1, 2, 4, 8, 16, then 30 seconds. systemd before
-# 254 knows one pause only (RestartSec=), and none for a start that a waiting connection asks for. The failures are lines
-# of a file, systemd's word for each, and the process tells the last in its figures. Ten minutes without one, an end in good
-# order or newer settings, and nothing is waited for.
+# Delays each restart of a failing service longer: 1, 2, 4, 8, 16, then 30 seconds. systemd before 254 has only a fixed
+# RestartSec=. The file has one line per failure, systemd's result; the process reports the last one as a metric.
+# There is no delay after ten minutes without a failure, a clean exit, or a change of the settings.
 #
 # ExecStartPre=/bin/sh backoff.sh wait SETTINGS     ExecStopPost=/bin/sh backoff.sh note
 set -eu
@@ -11,7 +10,7 @@ file=$RUNTIME_DIRECTORY/failures
 case $1 in
   note)
     if [ "${SERVICE_RESULT:-success}" = success ]; then rm -f "$file"; else
-      # Whoever stops or restarts it during the pause is no failure: the service itself has not run.
+      # A stop or restart during the delay is no failure: the service itself has not run.
       [ -z "${EXIT_CODE:-}" ] || echo "$SERVICE_RESULT" >>"$file"
     fi
     ;;
@@ -19,7 +18,7 @@ case $1 in
     pause=1
     count=$([ ! -e "$file" ] || wc -l <"$file")
     [ "${count:-0}" -gt 0 ] || exit 0
-    # Somebody has mended something, and looks on.
+# The operator has just edited the settings and is watching.
     [ ! "$2" -nt "$file" ] || exit 0
     while [ "$count" -gt 1 ] && [ "$pause" -lt 30 ]; do
       pause=$((pause * 2))

@@ -35,7 +35,7 @@ if (missing !== null) {
     machine.shell(
       `node -e 'fetch("http://127.0.0.1:9091/metrics").then((answer) => answer.text()).then(console.log)'`,
     );
-  const runs = async () => /runs: (\S+)/.exec(await machine.shell("lead-upgrade --list"))?.[1];
+  const runs = async () => /running: (\S+)/.exec(await machine.shell("lead-upgrade --list"))?.[1];
 
   test("install.sh refuses with one sentence, and leaves nothing", async () => {
     const refusals: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -46,13 +46,16 @@ if (missing !== null) {
         "other.example.com",
         ...options.slice(2),
       ]],
-      [/^\/etc\/ssl\/openssl\.cnf is no certificate/, [
+      [/^\/etc\/ssl\/openssl\.cnf is not a PEM certificate/, [
         "--tls-cert",
         "/etc/ssl/openssl.cnf",
         "--tls-key",
         "/mnt/key.pem",
       ]],
-      [/^A password on the command line is seen by everybody/, ["--database-url", "postgres://a:b@c/d"]],
+      [/^Every user of this machine can see a password on the command line/, [
+        "--database-url",
+        "postgres://a:b@c/d",
+      ]],
       [/^PostgreSQL cannot be reached \(ECONNREFUSED\)$/, ["--database-url", "postgres://a@127.0.0.1:1/d"]],
       [/^Unknown option: --fast\./, ["--fast"]],
     ];
@@ -102,7 +105,7 @@ if (missing !== null) {
     );
     const before = await files();
     const output = await site.install(...options);
-    assert.match(output, /^FORMS_URL stays https:\/\/forms\.example\.com in /m);
+    assert.match(output, /^\S+ keeps FORMS_URL=https:\/\/forms\.example\.com; /m);
     assert.doesNotMatch(output, shown);
     assert.equal(await files(), before);
     assert.equal((await site.ctl("key list")).length, 1);
@@ -118,7 +121,7 @@ if (missing !== null) {
       ...[`/srv/lead-intake-${version}/scripts/install.sh`, ...options],
     ]);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /^This PostgreSQL has actions_login, intake_login, lead_owner already, .*\.\n$/);
+    assert.match(stderr, /^This PostgreSQL already has actions_login, intake_login, lead_owner, .*\.\n$/);
     assert.equal(await files(), before);
     await machine.shell("systemctl restart 'lead-intake@*' 'lead-actions@*'");
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
@@ -130,7 +133,7 @@ if (missing !== null) {
     const script = `/srv/lead-intake-${version}/scripts/install.sh`;
     const { code, stderr } = await machine.run(script, options);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /lacks a certificate .*: lead-ctl certificates \S+ --renew --ca-key FILE/);
+    assert.match(stderr, /lacks a certificate .*: lead-ctl certificates \S+ --renew --ca-key FILE\./);
     await machine.shell(
       `lead-ctl certificates ${folder} --renew --ca-key /srv/authority/ca.key && mv /srv/authority ${folder}/`,
     );
@@ -147,7 +150,7 @@ if (missing !== null) {
       cd / && runuser -u postgres -- psql -qc "alter role intake_login password 'another'"`,
     );
     const output = await site.install(...options);
-    assert.match(output, /^Gave the role intake_login the password of its settings$/m);
+    assert.match(output, /^Set the password of the role intake_login to the one in its settings$/m);
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
   });
 
@@ -178,7 +181,7 @@ if (missing !== null) {
       const folder = await site.derive(`99.1.${name.length}`, change);
       const { code, stderr } = await machine.run("lead-upgrade", [folder]);
       assert.equal(code, 1, stderr);
-      assert.match(stderr, new RegExp(`^${version.replaceAll(".", "\\.")} runs, as before\\.`, "m"));
+      assert.match(stderr, new RegExp(`^${version.replaceAll(".", "\\.")} is running, as before\\.`, "m"));
       assert.equal(await runs(), version);
       assert.equal((await site.post(key, "install:lead:1")).status, 200);
     });
@@ -215,7 +218,7 @@ if (missing !== null) {
     await until(async () => /^lead_store_writable 0/m.test(await figures()));
     const { code, stderr } = await machine.run("lead-upgrade", ["99.0.1"]);
     assert.deepEqual([code, await runs(), await processes()], [2, version, before], stderr);
-    assert.match(stderr, /^The database takes no writes, so nothing was done, and \S+ goes on: .*\n$/);
+    assert.match(stderr, /^The database accepts no writes\. Nothing was done; \S+ keeps running\. .*\n$/);
     await machine.shell("systemctl start postgresql");
     await until(async () => (await site.post(key, "install:lead:1")).status === 200);
   });
@@ -225,7 +228,7 @@ if (missing !== null) {
     await machine.shell("systemctl enable --quiet lead-audit.timer");
     assert.match(
       await site.install("--uninstall"),
-      /What stays[^]*Nothing makes these from now on: [^]*systemctl enable --now lead-audit\.timer/,
+      /are kept[^]*Backups of the database and the copy of its audit have stopped[^]*systemctl enable --now lead-audit\.timer/,
     );
     const left = await machine.shell(
       "ls /opt/lead-intake /usr/local/bin/lead-ctl /etc/systemd/system/lead-*.{target,service,socket,timer} 2>/dev/null; getent passwd lead-intake; true",

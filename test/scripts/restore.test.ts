@@ -148,7 +148,7 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.equal(running.code, 1);
   assert.match(
     running.stderr,
-    /PostgreSQL is running.*nothing was done.*systemctl stop postgresql@15-main\.service/,
+    /PostgreSQL is running.*Nothing was done.*systemctl stop postgresql@15-main\.service/,
   );
   assert.deepEqual(running.asked, [""]);
 
@@ -159,7 +159,7 @@ test("a destroyed database is restored to a second before: what was delivered si
 
   const unknown = await cluster.restore([...options, "--yes"], { ...machine, env: { DATABASE_URL: "" } });
   assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /owner_database_url nor DATABASE_URL_FILE says .* nothing was done\n$/);
+  assert.match(unknown.stderr, /owner_database_url nor DATABASE_URL_FILE has .* Nothing was done\n$/);
   assert.deepEqual(unknown.asked, [""]);
 
   const dry = await cluster.restore([...options, "--dry-run"], machine);
@@ -173,7 +173,7 @@ test("a destroyed database is restored to a second before: what was delivered si
     programs: { mountpoint: "exit 0" },
   });
   assert.equal(mounted.code, 1);
-  assert.match(mounted.stderr, /A disk is mounted at .*nothing was done/);
+  assert.match(mounted.stderr, /A disk is mounted at .*Nothing was done/);
   assert.deepEqual(mounted.asked, [""]);
 
   const stuck = await cluster.restore([...options, "--yes"], {
@@ -184,7 +184,7 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.equal(stuck.code, 1);
   assert.match(
     stuck.stderr,
-    /as it was\. Go on .*: sudo systemctl start postgresql@15-main\.service lead-actions@a\.service/,
+    /unchanged\. To continue .*: sudo systemctl start postgresql@15-main\.service lead-actions@a\.service/,
   );
   assert.deepEqual(readdirSync(dirname(cluster.dataFolder)), ["main"]);
 

@@ -47,7 +47,7 @@ test("roles and database are made on the one of several servers that takes write
   const first = logins();
   const made = await run({ made: every, logins: first });
   assert.deepEqual([made.code, made.stderr], [0, ""]);
-  assert.match(made.stdout, /^Made the role lead_owner$[^]*^Made the database lead_intake$/m);
+  assert.match(made.stdout, /^Created the role lead_owner$[^]*^Created the database lead_intake$/m);
   for (const kind of every) assert.ok(await opens(first[kind]), kind);
   const asOwner = first.owner?.replace("127.0.0.1:1,", "") ?? "";
   const [given] = await withSql(asOwner, (sql) =>
@@ -65,14 +65,14 @@ test("roles and database are made on the one of several servers that takes write
     assert.deepEqual([refused.code, refused.stdout], [1, ""]);
     assert.match(
       refused.stderr,
-      /^This PostgreSQL has actions_login, intake_login, lead_owner already, .*--new-passwords.*\.\n$/,
+      /^This PostgreSQL already has actions_login, intake_login, lead_owner, .*--new-passwords.*\.\n$/,
     );
   }
   for (const kind of every) assert.ok(await opens(first[kind]), kind);
 
   const lost = await run({ made: [], logins: second });
   assert.equal(lost.code, 0, lost.stderr);
-  assert.match(lost.stdout, /^(Gave the role \w+ the password of its settings\n){3}$/);
+  assert.match(lost.stdout, /^(Set the password of the role \w+ to the one in its settings\n){3}$/);
   for (const kind of every) {
     assert.deepEqual([await opens(first[kind]), await opens(second[kind])], [false, true]);
   }
@@ -84,7 +84,7 @@ test("what is wrong with the address is told in one sentence, without its passwo
     "postgres://admin:s3cret@db/postgres?sslrootcert=/ca.pem":
       /^The address of the database has an sslrootcert/,
     "postgres://admin:s3cret@127.0.0.1:1,127.0.0.1:2/postgres":
-      /^No server takes writes: 127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), 127/,
+      /^No server accepts writes: 127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), 127/,
   };
   for (const [url, sentence] of Object.entries(cases)) {
     const { code, stderr } = await run({ check: true, made: [], logins: logins() }, url);

@@ -1,8 +1,7 @@
 /**
- * Whether a process is well, by its own answer: `is_well.ts ADDRESS VERSION SECONDS` asks the operator's listener at the
- * address until an answer comes from a process of that version that has a store to write to. Each question is a connection
- * of its own, since two processes may share the address. Exit status 1 when there is none in time, 3 when the last one lacks
- * nothing but the store.
+ * `is_healthy.ts ADDRESS VERSION SECONDS` polls /metrics until a process of that version reports a writable store. Each
+ * request has its own connection, because two processes may share the address. Exit status 1: none in time; 3: the last
+ * one lacked only the store.
  *
  * @module
  */
@@ -28,12 +27,12 @@ function ask(): Promise<string> {
   });
 }
 
-/** What it says of itself, as an exit status. */
+/** The process's state as an exit status. */
 async function status(): Promise<0 | 1 | 3> {
   try {
     const answer = await ask();
     const build = /^lead_build_info\{(?:.*,)?version="([^"]*)"/m.exec(answer)?.[1];
-    // The actions process has none: it is well when it answers.
+    // The actions process has no store; an answer is enough.
     const isWritable = /^lead_store_writable (\S+)/m.exec(answer)?.[1] ?? "1";
     if (build !== version) return 1;
     return isWritable === "1" ? 0 : 3;
