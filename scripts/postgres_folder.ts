@@ -1,6 +1,5 @@
 /**
- * Where the embedded PostgreSQL keeps its files: choosing the folder, creating the data in it, and
- * clearing away what an earlier run left.
+ * The embedded PostgreSQL's folder: choosing it, creating the data, and cleaning up after an earlier run.
  *
  * @module
  */
@@ -35,24 +34,24 @@ import { findProcess, isAlive, signalProcess } from "./processes.ts";
 
 /** The superuser that `initdb` creates. */
 export const superuser = "postgres";
-/** An earlier run's server has this long to end, at each of three signals. */
+/** How long an earlier run's server has to exit after each of three signals. */
 const leftoverTimeoutMs = 10_000;
-/** Between looks at the pid file; there is no signal to wait for. */
+/** Between reads of the pid file; there is no signal to wait for. */
 const pollMs = 10;
 
-/** Where the files of one server are, and whose they are. */
+/** A server's files and the account that owns them. */
 export interface Place {
   readonly folder: string;
   readonly dataFolder: string;
-  /** Whom the server runs as; `undefined` means our own account. */
+  /** The account that the server runs as; `undefined` means our own. */
   readonly account: Account | undefined;
-  /** To be removed with the server. */
+  /** Removed with the server. */
   readonly temporary: boolean;
 }
 
 /**
- * The place for `folder`, created when missing, or a temporary one without it. `onNotice` is told
- * when the server's account cannot reach the folder and another one is used.
+ * Creates `folder`, or a temporary one if it is left out. If the server's account cannot reach it, uses another folder and
+ * calls `onNotice`.
  */
 export function choosePlace(
   wanted: string | undefined,
@@ -67,14 +66,14 @@ export function choosePlace(
     refuseForeignData(dataFolder);
     return { folder, dataFolder, account, temporary: false };
   }
-  // The server's account must pass through; it need not list.
+  // The server's account must traverse the folder, not list it.
   if (lstatSync(folder).uid === process.getuid?.()) chmodSync(folder, lstatSync(folder).mode | 0o111);
   if (canReach(account, folder)) return { folder, dataFolder, account, temporary: false };
 
   const name = `lead-intake-${process.getuid?.()}-${folder.replaceAll(/[^A-Za-z0-9.]+/g, "-")}`;
   const instead = ownTemporaryFolder(name);
   onNotice?.(
-    `PostgreSQL runs as ${account.name} and cannot reach ${folder}: its data is in ${instead}`,
+    `PostgreSQL runs as ${account.name} and cannot reach ${folder}; its data is in ${instead}`,
   );
   return {
     folder: instead,
@@ -94,7 +93,7 @@ function temporaryPlace(): Place {
       rmSync(folder, { recursive: true });
       folder = make("/tmp");
     }
-    // Its owner may remove it: the watchdog runs as this account.
+    // Owned by the server's account, so that the watchdog can remove it.
     chownSync(folder, account.uid, account.gid);
   }
   return { folder, dataFolder: join(folder, "postgres"), account, temporary: true };
@@ -108,7 +107,7 @@ function refuseForeignData(dataFolder: string): void {
   );
 }
 
-/** The id in a `postmaster.pid`, and the server's own word on how far it has come. */
+/** The process id and the state in `postmaster.pid`. */
 export function readPidFile(dataFolder: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(join(dataFolder, "postmaster.pid"), "utf8").split("\n");
@@ -119,11 +118,10 @@ export function readPidFile(dataFolder: string): { pid: number; ready: boolean }
 }
 
 /**
- * A server that an earlier run left on this data is stopped, one of a run that still lives is left
- * alone. The pid file of a server that is gone is removed, even where its number has gone to
- * another process since (containers start counting anew), which the server itself would take for alive.
+ * Stops a server that an earlier run left on this data, unless that run is still alive. Removes a stale pid file, even if
+ * its id is now another process's (ids restart in a container), which the server itself would refuse to start over.
  *
- * Rejected: using the running server, because it may be of another version or have other settings.
+ * Rejected: reusing the running server, because its version or settings may differ.
  */
 export async function stopLeftover(place: Place): Promise<void> {
   const left = readPidFile(place.dataFolder);
@@ -145,7 +143,7 @@ export async function stopLeftover(place: Place): Promise<void> {
   }
 }
 
-/** Holds the id of the process that started the server and stops it. */
+/** Holds the id of the process that started the server and will stop it. */
 export function keeperFile(place: Place): string {
   return join(place.folder, "postgres.keeper");
 }
@@ -162,7 +160,7 @@ function passwordFile(place: Place): string {
   return join(place.folder, "postgres.password");
 }
 
-/** Creates the data when there is none, and returns the password of the superuser. */
+/** Creates the data if there is none and returns the superuser's password. */
 export async function ensureData(place: Place, binaries: PostgresBinaries): Promise<string> {
   if (existsSync(place.dataFolder)) {
     const version = readFileSync(join(place.dataFolder, "PG_VERSION"), "utf8").trim();
@@ -178,7 +176,7 @@ export async function ensureData(place: Place, binaries: PostgresBinaries): Prom
     }
     return readFileSync(passwordFile(place), "utf8");
   }
-  // Made under another name and renamed, so that an interrupted initdb is not taken for data.
+  // Created under a temporary name, so that an interrupted initdb is not mistaken for data.
   const unfinished = `${place.dataFolder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
@@ -203,7 +201,7 @@ async function runInitdb(place: Place, binaries: PostgresBinaries, dataFolder: s
     "--auth=scram-sha-256",
     `--pwfile=${passwordFile(place)}`,
     "--no-instructions",
-    // What is thrown away with the test run need not survive a power cut.
+    // Temporary data need not survive a power failure.
     ...(place.temporary ? ["--no-sync"] : []),
   ];
   const child = spawn(binaries.initdb, args, {
@@ -219,7 +217,7 @@ async function runInitdb(place: Place, binaries: PostgresBinaries, dataFolder: s
   if (code !== 0) throw new Error(`Could not create a database in ${place.folder}:\n${output.trim()}`);
 }
 
-/** What the server's programs get of our environment: PGDATA, PGPORT or LC_ALL there would mislead them. */
+/** The environment of the server's programs, without PGDATA, PGPORT and LC_ALL, which would mislead them. */
 export function environment(): Record<string, string> {
   return { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C" };
 }

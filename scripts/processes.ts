@@ -1,7 +1,7 @@
 /**
- * What runs on this machine: whether a process lives, what it is, and which ones it started.
+ * The processes of this machine: whether one is alive, its name, and its children.
  *
- * Linux is read from `/proc`, because a bare Debian has no `ps`; elsewhere `ps` is there.
+ * Reads `/proc` on Linux, because a minimal Debian has no `ps`; elsewhere calls `ps`.
  *
  * @module
  */
@@ -17,13 +17,13 @@ export interface ProcessEntry {
   readonly command: string;
 }
 
-/** `undefined` when there is no such process, or nothing but its exit code is left of it (a zombie). */
+/** `undefined` for no such process or a zombie. */
 export function findProcess(pid: number): ProcessEntry | undefined {
   if (existsSync("/proc/self/stat")) return readStat(pid);
   return list(["-o", "pid=,ppid=,stat=,comm=", "-p", String(pid)])[0];
 }
 
-/** The processes that `pid` started and that still run. */
+/** The live children of `pid`. */
 export function childrenOf(pid: number): ProcessEntry[] {
   const all = existsSync("/proc/self/stat")
     ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => readStat(Number(name)))
@@ -31,15 +31,15 @@ export function childrenOf(pid: number): ProcessEntry[] {
   return all.filter((entry): entry is ProcessEntry => entry?.parentPid === pid);
 }
 
-/** Whether a process of this id runs. A zombie does not. */
+/** Whether the process is alive; a zombie is not. */
 export function isAlive(pid: number): boolean {
   return findProcess(pid) !== undefined;
 }
 
 /**
- * Sends a signal; `false` when the process was gone already.
+ * Sends a signal; `false` if the process is gone.
  *
- * @throws when the process belongs to somebody else
+ * @throws when the process belongs to another user
  */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {

@@ -1,6 +1,6 @@
 /**
- * A process of the service as a child of `npm start`: started on the runtime that runs this script, its log passed on,
- * and ended when we end, however that happens.
+ * A process of the service as a child of `npm start`: on the same runtime, with its log forwarded, and stopped when the
+ * parent dies.
  *
  * @module
  */
@@ -10,32 +10,32 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { endGroup, postWatchdog } from "./watchdog.ts";
 
-/** What is started, and how. */
+/** How to start a program. */
 export interface ProgramOptions {
-  /** As a message names it. */
+  /** For messages. */
   readonly name: string;
-  /** Its main module, below the repository's folder. */
+  /** The main module, relative to the repository. */
   readonly main: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** What it may do when it runs on Deno. */
+  /** Its permissions on Deno. */
   readonly denoFlags: readonly string[];
-  /** Starts it again when a source file changes. */
+  /** Restarts it when a source file changes. */
   readonly watch: boolean;
-  /** Takes the log, in whole lines, because two programs share it. */
+  /** Receives the log in whole lines, because two programs share it. */
   readonly log: (text: string) => void;
-  /** Told when it has ended, whoever ended it. */
+  /** Called when it has exited, for whatever reason. */
   readonly onEnd: (end: { readonly code: number; readonly message: string }) => void;
 }
 
-/** A program that runs, or has begun to. */
+/** A running or starting program. */
 export interface Program {
   /**
-   * Settles when all its listeners are open, with the address of each by its surface; never, when it ends before.
+   * Resolves to the URLs by surface once all listeners are open; never, if it exits before.
    */
   readonly started: Promise<ReadonlyMap<string, string>>;
-  /** Lets it finish what is under way, and returns when it is gone. */
+  /** Lets requests in flight finish; resolves when it has exited. */
   stop(): Promise<void>;
-  /** Ends it at once. */
+  /** Kills it. */
   kill(): void;
 }
 
@@ -52,17 +52,17 @@ export function startProgram(options: ProgramOptions): Program {
   const [command = "", ...args] = commandOf(options);
   const child = spawn(command, args, {
     cwd: root,
-    // In a group of its own: Ctrl-C reaches us first, and the program gets it once.
+    // Its own process group, so that Ctrl-C reaches only us.
     detached: true,
     env: options.environment,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // Without a process id there is nothing to watch over: the error says why.
+  // Without a process id, the error event says why.
   if (child.pid !== undefined) postWatchdog(endGroup, { args: [String(child.pid)] });
   child.on("error", (error) => options.onEnd({ code: 1, message: error.message }));
   child.on("exit", (code, signal) => {
     const how = signal ?? `exit code ${code}`;
-    options.onEnd({ code: code || 1, message: `${options.name} has ended (${how}).` });
+    options.onEnd({ code: code || 1, message: `${options.name} has exited (${how}).` });
   });
   return {
     started: passOn(child, options.log),
@@ -80,7 +80,7 @@ function commandOf({ main, denoFlags, watch }: ProgramOptions): string[] {
   return [...command, createRequire(import.meta.url).resolve("tsx/cli"), "watch", main];
 }
 
-/** Passes the log on, and listens for `started`. */
+/** Forwards the log and waits for `started`. */
 function passOn(child: ChildProcess, log: ProgramOptions["log"]): Promise<ReadonlyMap<string, string>> {
   const addresses = new Map<string, string>();
   const started = Promise.withResolvers<ReadonlyMap<string, string>>();
@@ -92,7 +92,7 @@ function passOn(child: ChildProcess, log: ProgramOptions["log"]): Promise<Readon
     for (const line of lines) {
       const entry = readLogLine(line);
       if (entry.event === "listening") addresses.set(String(entry.surface), String(entry.url));
-      // After a change in watch mode it comes again.
+      // It repeats after a restart in watch mode.
       if (entry.event === "started") started.resolve(addresses);
     }
   }).on("end", () => log(rest));
@@ -100,7 +100,7 @@ function passOn(child: ChildProcess, log: ProgramOptions["log"]): Promise<Readon
 }
 
 function readLogLine(line: string): Record<string, unknown> {
-  // Most lines are requests.
+  // Cheap filter: most lines are requests.
   if (!/"event":"(listening|started)"/.test(line)) return {};
   try {
     return JSON.parse(line);
@@ -113,7 +113,7 @@ async function stop(child: ChildProcess, watch: boolean): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((settle) => child.once("exit", settle));
   const impatience = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
-  // Deno's watcher passes SIGTERM on, and then waits for a file to change.
+  // Deno's watcher forwards SIGTERM and then waits for a file to change.
   child.kill(watch && process.versions.deno !== undefined ? "SIGKILL" : "SIGTERM");
   await ended;
   clearTimeout(impatience);

@@ -1,5 +1,5 @@
 /**
- * Whether an `npm start` runs here already: its data folder takes one at a time.
+ * Detects an `npm start` that already runs on this data folder.
  *
  * @module
  */
@@ -9,18 +9,18 @@ import { join } from "node:path";
 import { dataFolder } from "./database_url.ts";
 import { findProcess } from "./processes.ts";
 
-/** An `npm start` that runs on this folder, or has begun to. */
+/** An `npm start` that runs or is starting. */
 export interface RunningStart {
   readonly pid: number;
-  /** Of its program: a number is given to another process one day. */
+  /** The program's name, because process ids are reused. */
   readonly command: string;
-  /** What listens where, by name; empty while it starts. */
+  /** URLs by name; empty while it starts. */
   readonly addresses: readonly (readonly [name: string, url: string])[];
 }
 
 const file = join(dataFolder, "running.json");
 
-/** The other one, or `null`. */
+/** The other `npm start`, or `null`. */
 export function findRunning(): RunningStart | null {
   let running: RunningStart;
   try {

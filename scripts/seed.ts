@@ -1,7 +1,6 @@
 /**
- * What `npm start` puts into a database so that a first lead and a first form can be posted: a tenant with a key of each
- * surface and a form. There are two, a sandbox and, in a database of our own, one whose leads are sent to what catches
- * them on this machine.
+ * Adds what a first lead and a first form need: a tenant with a form and one key per surface. `npm start` adds a sandbox
+ * and, in its own database, a development tenant whose mails and webhooks are caught on this machine.
  *
  * @module
  */
@@ -20,30 +19,30 @@ import type { Pool } from "../src/store/pool.ts";
 const label = "npm-start";
 const formKey = "contact";
 
-/** How a database is seeded. */
+/** How to seed a database. */
 export interface SeedOptions {
-  /** The file that keeps the keys; `null` for somebody's database, which is left alone once it has a tenant. */
+  /** The file with the keys; `null` for the user's own database, which is left alone once it has a tenant. */
   readonly keysFile: string | null;
 }
 
-/** What a first lead and a first form are posted with. */
+/** The keys and the form to post with. */
 export interface Seeded {
-  /** The intake's. */
+  /** The intake's key. */
   readonly key: string;
   readonly formsKey: string;
-  /** The form's path below the address of the forms. */
+  /** The form's path below `FORMS_URL`. */
   readonly formPath: string;
 }
 
-/** A tenant that an operator has disabled: no key can be issued to it. */
+/** A disabled tenant, which can get no key. */
 export interface Disabled {
   readonly disabled: string;
 }
 
-/** What is said of a tenant that was seen to. */
+/** The outcome for a tenant. */
 export type SeedOutcome = Seeded | Disabled;
 
-/** A tenant that is seen to. */
+/** A tenant to add. */
 export interface SeedTenant {
   readonly slug: string;
   readonly name: string;
@@ -51,8 +50,8 @@ export interface SeedTenant {
 }
 
 /**
- * Sees to it that there are the tenant `sandbox`, its form `contact` and its keys labelled `npm-start`.
- * Returns `undefined` when the database was left alone.
+ * Adds the tenant `sandbox`, its form `contact` and its keys labeled `npm-start`, whichever are missing. Returns
+ * `undefined` if it left the database alone.
  */
 export async function seed(databaseUrl: string, { keysFile }: SeedOptions): Promise<SeedOutcome | undefined> {
   const pool = openAdminPool(databaseUrl);
@@ -64,17 +63,17 @@ export async function seed(databaseUrl: string, { keysFile }: SeedOptions): Prom
   }
 }
 
-/** Where the leads of the development tenant go. */
+/** Where the development tenant's leads go. */
 export interface CaughtAt {
   readonly webhookUrl: string;
-  /** What the webhooks are signed with. */
+  /** The webhooks' signing secret. */
   readonly secret: string;
-  /** `null`: mails go to a mail server of somebody's, so there are none. */
+  /** `null` if the user has configured a mail server: no mails then. */
   readonly mailTo: string | null;
   readonly keysFile: string;
 }
 
-/** The same for the tenant `development`, which is not a sandbox: its leads are sent to what catches them. */
+/** The same for the tenant `development`, which is not a sandbox: its leads go to the catcher. */
 export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promise<SeedOutcome> {
   const pool = openAdminPool(databaseUrl);
   try {
@@ -97,13 +96,13 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
 }
 
 /**
- * Sees to a tenant with a form and a key of each surface: the saved one while it works, or a new one. Other keys of the
- * label are revoked, because nobody has their text. A disabled tenant is left as it is.
+ * Adds a tenant with a form and one key per surface: the saved key if it is still valid, else a new one. Revokes other
+ * keys of that label, because their text is lost. Leaves a disabled tenant unchanged.
  */
 async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | null): Promise<SeedOutcome> {
   const tenant = await ensureTenant(pool, wanted);
   if (tenant.isDisabled) return { disabled: wanted.slug };
-  // One that is there stays as somebody may have changed it.
+  // An existing tenant is kept: the user may have changed it.
   await addForm(pool, { tenantId: tenant.id, formKey }, {
     required: ["name", "email"],
     threshold: null,
@@ -125,14 +124,14 @@ async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | nul
   return { key: keys.intake, formsKey: keys.forms, formPath: `/v1/forms/${wanted.slug}/${formKey}` };
 }
 
-/** The texts of keys, by tenant. */
+/** Keys by tenant. */
 type SavedKeys = Readonly<Record<string, { readonly intake: string; readonly forms: string }>>;
 
 function readKeys(file: string): SavedKeys {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    // Not there yet, or cut short: new keys replace it.
+    // Missing or truncated: new keys replace it.
     return {};
   }
 }
@@ -142,13 +141,13 @@ function writeKeys(file: string, keys: SavedKeys): void {
   chmodSync(file, 0o600);
 }
 
-/** A tenant as the keys need it. */
+/** A tenant's id and slug. */
 export interface TenantRef {
   readonly id: number;
   readonly sandbox: boolean;
 }
 
-/** Adds a tenant unless there is one of this slug, and returns it. */
+/** Adds a tenant unless its slug exists, and returns it. */
 export async function ensureTenant(
   pool: Pool,
   wanted: SeedTenant,
@@ -162,11 +161,11 @@ async function requireTenant(
   slug: string,
 ): Promise<TenantRef & { readonly isDisabled: boolean }> {
   const tenant = await findTenant(pool, slug);
-  if (tenant === null) throw new Error(`The tenant ${slug} is gone again; start once more`);
+  if (tenant === null) throw new Error(`The tenant ${slug} has just been removed; start again`);
   return tenant;
 }
 
-/** Issues a key; only its hash is kept. */
+/** Issues a key; the database keeps only its hash. */
 export async function issueKey(
   pool: Pool,
   { tenant, surface, label, campaignId }: {

@@ -1,8 +1,8 @@
 /**
- * `npm start`: the whole service on this machine, with a PostgreSQL of its own under `.data/` unless `DATABASE_URL`
- * names one, an actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
+ * `npm start`: the whole service on this machine, with its own PostgreSQL under `.data/` unless `DATABASE_URL` is set, an
+ * actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
- * With `--watch` both processes restart when a source file changes; `--new-keys` replaces the keys that the last start left.
+ * `--watch` restarts both processes when a source file changes; `--new-keys` replaces the saved keys.
  *
  * @module
  */
@@ -48,7 +48,7 @@ const newKeys = process.argv.includes("--new-keys");
 const keysFile = join(dataFolder, "keys");
 const logFile = process.env.LOG === "json" ? undefined : join(dataFolder, "log");
 
-/** Why everything ends; without a message somebody asked for it. `code` is for the shell. */
+/** Why everything stops; no message if the user asked for it. */
 interface End {
   readonly code: number;
   readonly message?: string;
@@ -67,7 +67,7 @@ function finish(how: End): void {
   end.resolve(how);
 }
 
-/** One Ctrl-C can arrive twice: from the terminal, and passed on by npm. A person takes longer. */
+/** One Ctrl-C can arrive twice, from the terminal and from npm; a second one by hand comes later than this. */
 const repeatMs = 500;
 let firstSignalMs: number | undefined;
 
@@ -86,7 +86,7 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 process.on("SIGHUP", onSignal);
 
-// A shell of npm's stands between npm and this process. It ends at a signal to npm and does not pass it on.
+// npm runs this in a shell that does not forward signals; when the shell exits, stop.
 if (process.env.npm_lifecycle_event !== undefined) {
   const parent = process.ppid;
   const watching = setInterval(() => {
@@ -109,7 +109,7 @@ async function start(): Promise<void> {
   const running = given === undefined ? findRunning() : null;
   if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
   if (newKeys && given !== undefined) {
-    throw new Error("--new-keys replaces keys in the database of npm start, and DATABASE_URL names another");
+    throw new Error("--new-keys applies to npm start's own database, and DATABASE_URL is set");
   }
   await avoidTakenAddresses();
   process.env.FORMS_LINK_SECRET ||= randomBytes(32).toString("base64url");
@@ -124,7 +124,7 @@ async function start(): Promise<void> {
   if (newKeys) rmSync(keysFile, { force: true });
   const seeded = await prepare(databaseUrl, { keysFile: given === undefined ? keysFile : null });
   if (ending) return;
-  // A given role is the operator's choice; on the server of our own nothing runs as its superuser.
+  // A given role is the user's choice; on our own server nothing runs as its superuser.
   const { serviceUrl, actionsUrl } = given === undefined
     ? await createLogins(databaseUrl)
     : { serviceUrl: given, actionsUrl: process.env.ACTIONS_DATABASE_URL ?? "" };
@@ -132,7 +132,7 @@ async function start(): Promise<void> {
 
   const files = destination === "own" ? certificates() : noDestination;
   const development = typeof files !== "string" && hasCatcher(process.env)
-    ? await catchEverything(files, databaseUrl)
+    ? await startCatcher(files, databaseUrl)
     : undefined;
   if (ending) return;
   const to = typeof files === "string"
@@ -159,8 +159,8 @@ async function start(): Promise<void> {
   console.log(welcome({ addresses, dataFolder: server?.dataFolder, logFile, seeded, development, delivery }));
 }
 
-/** Catches what the development tenant's leads become. */
-async function catchEverything(files: DevCertificates, databaseUrl: string): Promise<Development> {
+/** Starts the catcher of the development tenant's mails and webhooks. */
+async function startCatcher(files: DevCertificates, databaseUrl: string): Promise<Development> {
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
   catcher = await openCatcher({
     listen: caughtListen(process.env),
@@ -183,7 +183,7 @@ async function prepare(databaseUrl: string, options: SeedOptions): Promise<SeedO
   }
 }
 
-/** The service takes leads with or without a site. */
+/** A failed build is printed only: the service accepts leads without a site. */
 async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, string>): Promise<void> {
   try {
     await buildSiteFrom(databaseUrl, siteSettings(process.env, addresses));
@@ -192,7 +192,7 @@ async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, s
   }
 }
 
-/** Takes a free port where another program has the default; one that was asked for is an error. */
+/** Uses a free port if another program has a default one; a configured port that is in use is an error. */
 async function avoidTakenAddresses(): Promise<void> {
   const own = destination === "own" ? {} : { ACTIONS_LISTEN: undefined };
   const wanted = listeners({ ...process.env, ...own })
@@ -201,7 +201,7 @@ async function avoidTakenAddresses(): Promise<void> {
   const taken = all.filter(({ variable }) => process.env[variable]);
   if (taken.length === 0) {
     for (const { address, instead, surface, variable } of all) {
-      console.log(`Another program listens on ${address}: ${surface} takes ${instead}.`);
+      console.log(`Another program listens on ${address}; ${surface} uses ${instead}.`);
       process.env[variable] = instead;
     }
     return;
@@ -209,7 +209,7 @@ async function avoidTakenAddresses(): Promise<void> {
   const lines = taken.map(({ address, variable }) => `  ${address}  (${variable})`);
   const others = taken.map(({ variable, instead }) => `${variable}=${instead}`);
   throw new Error(
-    `Another program listens here:\n${lines.join("\n")}\n` +
+    `Other programs listen on these addresses:\n${lines.join("\n")}\n` +
       `Choose other addresses; these are free:\n  ${others.join(" ")} npm start${watch ? " -- --watch" : ""}`,
   );
 }
@@ -219,7 +219,7 @@ async function startDatabase(): Promise<string> {
   publishRunning([]);
   starting = startPostgres({ folder: dataFolder, onNotice: (notice) => console.log(notice) });
   server = await starting;
-  server.ended.then(() => finish({ code: 1, message: "PostgreSQL has ended; see its log in .data/" }));
+  server.ended.then(() => finish({ code: 1, message: "PostgreSQL has stopped; see its log in .data/" }));
   const name = "lead_intake";
   const sql = postgres(server.url, { max: 1, onnotice: () => {} });
   try {
@@ -234,7 +234,7 @@ async function startDatabase(): Promise<string> {
   return databaseUrl;
 }
 
-/** Returns its address. */
+/** Returns the actions process's base URL. */
 async function startActions(files: DevCertificates, databaseUrl: string, listen: string): Promise<string> {
   const environment = actionsSettings(files, { databaseUrl, listen, catcher });
   actions = startProgram({
@@ -272,11 +272,11 @@ function onProgramEnd({ code, message }: { readonly code: number; readonly messa
 }
 
 async function stop(): Promise<void> {
-  // What the service is sending still reaches the actions process.
+  // The service stops first, so that its last deliveries still reach the actions process.
   await service?.stop();
   await actions?.stop();
   catcher?.close();
-  // A server that has only begun to start is ended too.
+  // A server that is still starting is stopped too.
   const started = await starting?.catch(() => undefined);
   if (starting !== undefined) withdrawAll();
   await started?.stop();

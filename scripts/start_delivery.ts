@@ -1,6 +1,5 @@
 /**
- * Where the leads of an `npm start` go: to an actions process of its own, to the one that `ACTIONS_URL` names, or
- * nowhere yet.
+ * Where `npm start` delivers leads: to its own actions process, to the one at `ACTIONS_URL`, or nowhere.
  *
  * @module
  */
@@ -17,41 +16,39 @@ import { type DevCertificates, devClientName, ensureDevCertificates } from "./de
 import { nextFree, startVariables } from "./listeners.ts";
 
 /**
- * Chosen: with a `DATABASE_URL` of somebody's there is an actions process only when `ACTIONS_DATABASE_URL` names its
- * role too, because that database may have tenants with routes, whose leads would leave this machine, and because
- * login roles that we created on a server of somebody's would stay there.
+ * Chosen: a given `DATABASE_URL` gets an actions process only with `ACTIONS_DATABASE_URL`, because its tenants may have
+ * routes that lead off this machine, and because we create no login roles on a server that is not ours.
  */
 export type Destination = "own" | "given" | "none";
 
-/** Settings as a process gets them. */
+/** A process's environment. */
 type Settings = Record<string, string>;
 
-/** Where the leads go, as the environment has it. */
+/** Reads the destination from the environment. */
 export function destinationOf(environment: Environment): Destination {
   if (isSet(environment.ACTIONS_URL)) return "given";
   return isSet(environment.DATABASE_URL) && !isSet(environment.ACTIONS_DATABASE_URL) ? "none" : "own";
 }
 
-/** Why the leads of a start without any destination wait; for the person at the terminal. */
+/** Shown when there is no destination. */
 export const noDestination =
-  "DATABASE_URL is given, and neither ACTIONS_URL nor ACTIONS_DATABASE_URL (see docs/delivery.md)";
+  "DATABASE_URL is set, and neither ACTIONS_URL nor ACTIONS_DATABASE_URL is (see docs/delivery.md)";
 
 /**
- * Checks the settings of all processes before anything is started, as far as we do not choose them ourselves.
- * What `found` has is wrong already, and the rest is not looked at.
+ * Checks the user's settings of all processes before anything starts; faults in `found` are reported at once.
  *
- * @throws {ConfigError} with every fault at once
+ * @throws {ConfigError} with all faults
  */
 export function checkSettings(environment: Environment, found: readonly string[] = []): void {
   if (found.length > 0) throw new ConfigError(found);
   const own = destinationOf(environment) === "own";
   const database = { DATABASE_URL: environment.DATABASE_URL || "postgres://127.0.0.1/not-started-yet" };
-  // Any address that needs no certificates.
+  // Any URL that needs no certificates.
   const url = own ? { ACTIONS_URL: "http://127.0.0.1" } : {};
   const faults = faultsOf(() => readConfig({ ...environment, ...database, ...url }));
   if (own) faults.push(...actionsFaults(environment, database.DATABASE_URL));
   if (hasCatcher(environment)) faults.push(...faultsOf(() => caughtListen(environment)));
-  // Both processes find the same misspelled setting.
+  // Both processes report the same misspelled setting.
   if (faults.length > 0) throw new ConfigError([...new Set(faults)]);
 }
 
@@ -62,12 +59,12 @@ function actionsFaults(environment: Environment, databaseUrl: string): string[] 
     const { listen } = readActionsConfig({ ...environment, ...given });
     host = "host" in listen ? listen.host : `the socket ${listen.socket}`;
   })
-    // The files are ours, and made later.
+    // We create these files later.
     .filter((fault) => !/^ACTIONS_(SERVER|CLIENT)_/.test(fault));
   host ||= /^\[?(.*?)\]?:\d+$/.exec(environment.ACTIONS_LISTEN?.trim() ?? "")?.[1] ?? "localhost";
   if (!thisMachine.test(host)) {
     faults.push(
-      `ACTIONS_LISTEN is not on this machine (localhost, 127.0.0.1 or [::1]), and its certificate is for that`,
+      `ACTIONS_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), for which its certificate is issued`,
     );
   }
   return faults;
@@ -76,19 +73,21 @@ function actionsFaults(environment: Environment, databaseUrl: string): string[] 
 const thisMachine = /^(localhost|127\.0\.0\.1|::1)$/;
 
 /**
- * Whether mails and webhooks are caught on this machine: only with a database of our own, because in somebody's the
- * tenant for it would be one more that is live.
+ * Whether mails and webhooks are caught on this machine: only with our own database, because the development tenant would
+ * be a live one in another.
  */
 export function hasCatcher(environment: Environment): boolean {
   return !isSet(environment.DATABASE_URL) && destinationOf(environment) === "own";
 }
 
-/** Where the page of what was caught listens. Throws {@linkcode ConfigError} for anywhere but this machine. */
+/** The catcher's address. Throws {@linkcode ConfigError} unless it is on this machine. */
 export function caughtListen(environment: Environment): ListenAddress {
   const read = new SettingsReader(startVariables, environment);
   const listen = read.listen("CAUGHT_LISTEN");
   if (listen.host !== "" && !thisMachine.test(listen.host)) {
-    read.faults.push("CAUGHT_LISTEN is not on this machine (localhost, 127.0.0.1 or [::1]); it shows leads");
+    read.faults.push(
+      "CAUGHT_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), because it shows leads",
+    );
   }
   if (read.faults.length > 0) throw new ConfigError(read.faults);
   return listen;
@@ -104,27 +103,27 @@ function faultsOf(read: () => unknown): string[] {
   }
 }
 
-/** The certificates of both sides, or a sentence that says why there are none. */
+/** The certificates of both sides, or a sentence that says why they are missing. */
 export function certificates(): DevCertificates | string {
   try {
-    // With the usual mode: PostgreSQL's account must reach its data below.
+    // With the default mode, so that PostgreSQL's account can reach its data below.
     mkdirSync(dataFolder, { recursive: true });
     return ensureDevCertificates(join(dataFolder, "certificates"));
   } catch (error) {
-    // A folder of another account's, for one.
-    return `The certificates could not be made: ${(error as Error).message}`;
+    // For example, the folder belongs to another account.
+    return `The certificates could not be created: ${(error as Error).message}`;
   }
 }
 
-/** Where an actions process of our own listens. Nobody but the service calls it, so any free port will do. */
+/** Where our own actions process listens: any free port, because only the service calls it. */
 export async function actionsListen({ watch }: { readonly watch: boolean }): Promise<string> {
   const given = process.env.ACTIONS_LISTEN?.trim();
   if (given !== undefined && given !== "") return given;
-  // One that starts again when a file changes has to come back where it was.
+  // A process that --watch restarts must listen on the same port again.
   return watch ? await nextFree("127.0.0.1:9442") : "127.0.0.1:0";
 }
 
-/** The settings of an actions process of our own; with a catcher, it may call that too. */
+/** The settings of our own actions process; it may also call the catcher, if there is one. */
 export function actionsSettings(
   files: DevCertificates,
   { databaseUrl, listen, catcher }: {
@@ -156,19 +155,19 @@ function catcherSettings({ smtpUrl }: Pick<Catcher, "smtpUrl">, { caFile }: DevC
   };
 }
 
-/** Whether mails go to a mail server of somebody's. */
+/** Whether the user has configured a mail server. */
 export function hasOwnMail(environment: Environment): boolean {
   return isSet(environment.SMTP_URL);
 }
 
-/** A file with the certificates of two: the variable takes only one. */
+/** Merges two certificate files, because the variable takes only one. */
 function both(first: string, second: string): string {
   const file = join(dataFolder, "certificates", "trusted.pem");
   writeFileSync(file, `${readFileSync(first, "utf8")}\n${readFileSync(second, "utf8")}`, { mode: 0o600 });
   return file;
 }
 
-/** The settings of the service: `to` is the actions process of our own, when there is one. */
+/** The settings of the service; `to` is our own actions process, if any. */
 export function serviceSettings(
   databaseUrl: string,
   to?: { readonly url: string; readonly files: DevCertificates },

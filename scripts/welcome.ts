@@ -1,5 +1,5 @@
 /**
- * What `npm start` says when everything runs: where it listens, and lines to paste.
+ * What `npm start` prints once everything runs: addresses, keys and commands to paste.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { dirname, relative } from "node:path";
 import type { RunningStart } from "./running.ts";
 import type { Disabled, Seeded, SeedOutcome } from "./seed.ts";
 
-/** The tenant whose leads are sent to what catches them. */
+/** The tenant whose mails and webhooks are caught. */
 export interface Development {
-  /** The page with what was caught. */
+  /** The catcher's page. */
   readonly url: string;
   readonly seeded: SeedOutcome;
 }
 
-/** What runs. */
+/** What is running. */
 export interface Started {
-  /** The listeners by surface. */
+  /** URLs by surface. */
   readonly addresses: ReadonlyMap<string, string>;
   /** Of the embedded PostgreSQL. */
   readonly dataFolder: string | undefined;
-  /** `undefined` when the log is printed. */
+  /** `undefined` if the log is printed. */
   readonly logFile: string | undefined;
-  /** `undefined` when the database was somebody's. */
+  /** `undefined` if the user's own database has tenants already. */
   readonly seeded: SeedOutcome | undefined;
-  /** `undefined` where nothing is caught. */
+  /** `undefined` without a catcher. */
   readonly development: Development | undefined;
-  /** Where the leads go, or why they wait. */
+  /** Where leads go, or why they wait. */
   readonly delivery:
     | { readonly kind: "own" }
     | { readonly kind: "given"; readonly url: string }
@@ -42,7 +42,7 @@ function tableOf(rows: readonly Row[]): string {
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
 }
 
-/** What a person opens in a browser. */
+/** The pages to open in a browser. */
 function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
   const page = (name: string, surface: string, path: string): Row[] => {
     const url = addresses.get(surface);
@@ -56,11 +56,11 @@ function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
   ];
 }
 
-/** What a second `npm start` says. */
+/** What a second `npm start` prints. */
 export function alreadyRunning({ pid, addresses }: RunningStart): string {
   const where = new Map(addresses);
   if (where.size === 0) {
-    return `npm start has begun to run here already (process ${pid}); it says where when it is ready.`;
+    return `npm start is already starting here (process ${pid}); it prints its addresses when it is ready.`;
   }
   return `npm start is already running here (process ${pid}):
 
@@ -70,22 +70,22 @@ In a browser:
 
 ${tableOf(pagesOf(where))}
 
-Its keys are in .data/keys. To end it: Ctrl-C there, or kill ${pid}
+Its keys are in .data/keys. To stop it, press Ctrl-C there or run: kill ${pid}
 `;
 }
 
-/** What Ctrl-C leaves. `dataFolder` is that of the embedded PostgreSQL. */
+/** What is printed after Ctrl-C. `dataFolder` is the embedded PostgreSQL's. */
 export function stopped(dataFolder: string | undefined): string {
   return `Stopped.${dataFolder === undefined ? "" : ` Your data is in ${shortPath(dirname(dataFolder))}`}`;
 }
 
-/** A path as somebody in this folder would type it. */
+/** A path relative to the current folder if it is below it. */
 function shortPath(path: string): string {
   const below = relative(process.cwd(), path);
   return below.startsWith("..") ? path : below;
 }
 
-/** The whole text. */
+/** The whole text for the terminal. */
 export function welcome(
   { addresses, dataFolder, logFile, seeded: found, development, delivery }: Started,
 ): string {
@@ -98,7 +98,7 @@ export function welcome(
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
   const missing = found !== undefined && "disabled" in found
     ? disabledText(found)
-    : `This database has tenants already, so none was added. A key of one of them:
+    : `This database already has tenants, so none was added. To get a key for one of them:
   npm run -s ctl -- tenant list
   npm run -s ctl -- key issue TENANT --label LABEL
 
@@ -106,7 +106,7 @@ export function welcome(
   const pages = pagesOf(new Map([...addresses, ["caught", development?.url ?? ""]]))
     .filter(([, url]) => /^https?:/.test(url));
   return `
-The Lead Intake Service runs.
+The Lead Intake Service is running.
 
 ${tableOf(rows)}
 
@@ -117,14 +117,18 @@ ${tableOf(pages)}
 ${seeded === undefined ? missing : ""}Post a lead:
 
 ${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
-${seeded === undefined ? "" : `\nOr a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`}
+${
+    seeded === undefined
+      ? ""
+      : `\nOr submit a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`
+  }
 ${deliveryText(delivery)}
 ${developmentText(addresses, development)}
 ${
     logFile === undefined
       ? ""
       : `The log is in ${shortPath(logFile)}; LOG=json prints it here instead.\n`
-  }Ctrl-C ends it all.
+  }Press Ctrl-C to stop everything.
 `;
 }
 
@@ -136,8 +140,8 @@ function developmentText(
   const { url, seeded } = development;
   if ("disabled" in seeded) return `\n${disabledText(seeded)}`;
   return `
-To see the mail and the webhook that a customer gets, post it for the tenant "development" instead. Its leads are sent,
-and caught on this machine: ${url}/
+To see the mail and the webhook that a customer gets, post the lead for the tenant "development" instead. They are caught
+on this machine: ${url}/
 
 ${tableOf([["development key", seeded.key], ["its forms key", seeded.formsKey]])}
 
@@ -146,19 +150,21 @@ ${leadLine(addresses.get("intake") ?? "", seeded.key)}
 }
 
 function disabledText({ disabled }: Disabled): string {
-  return `The tenant ${disabled} is disabled, so there is no new key of it. The next start has one again after
+  return `The tenant ${disabled} is disabled, so it has no new key. To get one at the next start, run
   npm run -s ctl -- tenant enable ${disabled}
 
 `;
 }
 
 function deliveryText(delivery: Started["delivery"]): string {
-  if (delivery.kind === "none") return `It is accepted and waits, without delivery: ${delivery.reason}.`;
+  if (delivery.kind === "none") {
+    return `It is accepted and waits, because nothing delivers it: ${delivery.reason}.`;
+  }
   const where = delivery.kind === "own"
-    ? "A moment later it is delivered; the lead of a sandbox goes no further than this machine."
-    : `A moment later it is delivered to ${delivery.url}.`;
+    ? "It is delivered a moment later; a sandbox's leads do not leave this machine."
+    : `It is delivered to ${delivery.url} a moment later.`;
   return `${where}
-See it, with the event_id or submission_id of the answer:
+To see it, use the event_id or submission_id of the response:
 
 npm run -s ctl -- lead show EVENT_ID`;
 }
@@ -177,9 +183,9 @@ function formLine(url: string, { formsKey, formPath }: Seeded): string {
   });
 }
 
-/** One line to paste. The idempotency key is another one at each start, so that the first answer is a 202. */
+/** One line to paste. Each start has a new Idempotency-Key, so that the first response is a 202. */
 function curlLine(url: string, key: string, body: object): string {
-  // A certificate on this machine is seldom one that curl trusts.
+  // curl seldom trusts a local certificate.
   const insecure = url.startsWith("https:") ? " -k" : "";
   const headers = [
     `X-API-Key: ${key}`,

@@ -1,6 +1,6 @@
 /**
- * A mail server and a receiver of webhooks for development, with a page that shows what they were sent. Everything
- * listens on this machine only.
+ * A mail server and a webhook receiver for development, with a page that shows what they received. Everything listens on
+ * this machine only.
  *
  * @module
  */
@@ -13,24 +13,24 @@ import { type Caught, caughtPage, htmlPage, listPage, type Page, styleSheet, tex
 import { openSmtp } from "./smtp_server.ts";
 import { openSink, type WebhookCall } from "./webhook_sink.ts";
 
-/** How to open one. */
+/** How to open a catcher. */
 export interface CatcherOptions {
-  /** Where the page listens. */
+  /** The page's address. */
   readonly listen: ListenAddress;
   /** The receiver's certificate and key, PEM. */
   readonly cert: string;
   readonly key: string;
-  /** What the webhooks are signed with. */
+  /** The webhooks' signing secret. */
   readonly secret: string;
 }
 
-/** One that listens. */
+/** A listening catcher. */
 export interface Catcher {
-  /** The base address of the page. */
+  /** The page's base URL. */
   readonly url: string;
   /** For `SMTP_URL`. */
   readonly smtpUrl: string;
-  /** Where webhooks are taken. */
+  /** The URL for webhooks. */
   readonly webhookUrl: string;
   close(): void;
 }
@@ -41,24 +41,26 @@ type Arrival =
 
 const countMax = 200;
 
-const genuine = "The signature fits the body, the timestamp and the secret.";
-// Standard Webhooks leaves the tolerance to the receiver; five minutes are usual.
+const genuine = "The signature is valid for this body, timestamp and secret.";
+// Standard Webhooks leaves the tolerance to the receiver; five minutes is common.
 const toleranceMs = 300_000;
 
-/** Checks the signature as a receiver does, and returns a sentence for a person. */
+/** Checks the signature as a receiver does and returns the result as a sentence. */
 function checkSignature({ headers, body }: WebhookCall, secret: string): string {
   const [id = "", timestamp = "", signatures = ""] = ["webhook-id", "webhook-timestamp", "webhook-signature"]
     .map((name) => String(headers[name] ?? ""));
   if (!id || !timestamp || !signatures) return "It is not signed.";
   const sentMs = Number(timestamp) * 1000;
   const expected = signatureHeaders(id, body, [secret], sentMs)["webhook-signature"];
-  if (!signatures.split(" ").includes(expected)) return "The signature does not fit the body and the secret.";
+  if (!signatures.split(" ").includes(expected)) {
+    return "The signature is not valid for this body and secret.";
+  }
   return Math.abs(Date.now() - sentMs) <= toleranceMs
     ? genuine
-    : "The signature fits, but its timestamp is not of now: a receiver refuses it.";
+    : "The signature is valid, but the timestamp is too far from now: a receiver rejects it.";
 }
 
-/** Opens one. */
+/** Opens a catcher. */
 export async function openCatcher({ listen, cert, key, secret }: CatcherOptions): Promise<Catcher> {
   const all: Caught[] = [];
   let last = 0;
@@ -104,15 +106,15 @@ async function openPages({ host, port }: ListenAddress, all: readonly Caught[]):
   return server;
 }
 
-// Another name would be a web site that has its name point here, to read along.
+// Another Host header means DNS rebinding: a web site's name that points here.
 const ownHost = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 function answer(all: readonly Caught[], method = "GET", host = "", path: string): Page {
-  if (!ownHost.test(host)) return textPage(421, "Ask for 127.0.0.1 or localhost\n");
-  if (!/^(GET|HEAD)$/.test(method)) return textPage(405, "There is nothing to change here\n");
+  if (!ownHost.test(host)) return textPage(421, "Use 127.0.0.1 or localhost\n");
+  if (!/^(GET|HEAD)$/.test(method)) return textPage(405, "This page is read-only\n");
   if (path === "/") return listPage(all);
   if (path === "/style.css") return styleSheet();
-  return pageOf(all, path) ?? textPage(404, "There is no such mail or webhook any more\n");
+  return pageOf(all, path) ?? textPage(404, "No such mail or webhook, or it is no longer kept\n");
 }
 
 function pageOf(all: readonly Caught[], path: string): Page | null {

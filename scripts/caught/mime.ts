@@ -1,20 +1,20 @@
 /**
- * Takes a mail apart as far as a person wants to see it: its headers, its plain text and its HTML.
+ * Parses a mail into its headers, plain text and HTML.
  *
  * @module
  */
 
-/** A mail as its reader's program shows it. */
+/** A parsed mail. */
 export interface ReadMail {
-  /** In their order, folded lines made one and encoded words decoded. */
+  /** In order, unfolded, with encoded words decoded. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly subject: string;
-  /** `null`: it has no such part. */
+  /** `null` if it has no such part. */
   readonly text: string | null;
   readonly html: string | null;
 }
 
-/** Whatever it is, something comes back: what cannot be decoded stays as it was sent. */
+/** Never throws: what cannot be decoded stays as it was sent. */
 export function readMail(raw: string): ReadMail {
   const top = readPart(raw);
   const headers = top.headers.map(([name, value]) => [name, decodeWords(value)] as const);
@@ -33,7 +33,7 @@ export function readMail(raw: string): ReadMail {
 
 interface Part {
   readonly headers: readonly (readonly [string, string])[];
-  /** The media type, in lower case. */
+  /** The media type in lower case. */
   readonly type: string;
   readonly charset: string;
   readonly boundary: string | null;
@@ -65,11 +65,11 @@ function readPart(raw: string): Part {
   };
 }
 
-/** The parts that are no containers. */
+/** The leaf parts. */
 function* leavesOf(part: Part, depth: number): Generator<Part> {
   if (!part.type.startsWith("multipart/") || part.boundary === null || depth > depthMax) return yield part;
   for (const piece of `\r\n${part.body}`.split(`\r\n--${part.boundary}`).slice(1)) {
-    // After the last one come two hyphens.
+    // Two hyphens end the last part.
     if (piece.startsWith("--")) return;
     yield* leavesOf(readPart(piece.replace(/^[ \t]*\r\n/, "")), depth + 1);
   }
@@ -81,7 +81,7 @@ function decodeBody({ body, encoding, charset }: Part): string {
   return body;
 }
 
-/** Of quoted-printable. */
+/** Decodes quoted-printable. */
 function unquote(text: string): Uint8Array {
   const bytes = Buffer.from(
     text.replace(/=([0-9A-F]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))),
@@ -98,7 +98,7 @@ function decodeBytes(bytes: Uint8Array, charset: string): string {
   }
 }
 
-/** `=?utf-8?Q?caf=C3=A9?=`; between two of them white space is nothing. */
+/** `=?utf-8?Q?caf=C3=A9?=`; white space between two encoded words is dropped. */
 function decodeWords(value: string): string {
   const word = /=\?([\w-]+)\?([QB])\?([^?\s]*)\?=/gi;
   return value.replace(/(\?=)\s+(?==\?)/g, "$1").replace(

@@ -1,6 +1,6 @@
 /**
- * The pages that show what was caught: plain HTML, no script. What a mail holds was written by strangers, so its HTML is
- * shown in a frame that may do nothing, and everything else is text.
+ * The catcher's pages: plain HTML without scripts. Mail content is untrusted, so its HTML is shown in a sandboxed frame and
+ * everything else is escaped.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export type Caught =
     readonly id: number;
     readonly at: Date;
     readonly call: WebhookCall;
-    /** What the check of the signature found. */
+    /** The result of the signature check. */
     readonly signature: string;
     readonly isGenuine: boolean;
   };
@@ -37,7 +37,7 @@ iframe { width: 100%; height: 40rem; border: 1px solid var(--line); background: 
 dt { color: var(--soft); } dd { margin: 0 0 .4rem; overflow-wrap: anywhere; }
 `;
 
-/** An answer: a status, headers and a body. */
+/** A response. */
 export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -68,12 +68,12 @@ function page(status: number, title: string, body: Markup): Page {
   };
 }
 
-/** Text that no browser takes for anything else. */
+/** Plain text that no browser interprets otherwise. */
 export function textPage(status: number, body: string): Page {
   return { status, headers: { ...always, "Content-Type": "text/plain; charset=utf-8" }, body };
 }
 
-/** The sheet of all pages. */
+/** The style sheet. */
 export function styleSheet(): Page {
   return { status: 200, headers: { ...always, "Content-Type": "text/css; charset=utf-8" }, body: style };
 }
@@ -81,7 +81,7 @@ export function styleSheet(): Page {
 const clock = (at: Date) =>
   markup`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 19)}Z</time>`;
 
-/** All of them, newest first. */
+/** The list, newest first. */
 export function listPage(all: readonly Caught[]): Page {
   const rows = all.map((caught) =>
     markup`<li>${clock(caught.at)} <strong>${caught.kind === "mail" ? "Mail" : "Webhook"}</strong>
@@ -124,7 +124,7 @@ function pairs(rows: readonly (readonly [string, string])[]): Markup {
   return markup`<dl>${rows.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-/** One of them. */
+/** One mail or webhook. */
 export function caughtPage(caught: Caught): Page {
   return caught.kind === "mail" ? mailPage(caught) : webhookPage(caught);
 }
@@ -161,7 +161,7 @@ function webhookPage({ at, call, signature, isGenuine }: Extract<Caught, { kind:
   );
 }
 
-/** The HTML of a mail by itself: it may show its own styles and pictures that it brings along, and nothing else. */
+/** A mail's HTML alone: it may use inline styles and embedded pictures only. */
 export function htmlPage(raw: string): Page | null {
   const { html } = readMail(raw);
   return html === null ? null : {

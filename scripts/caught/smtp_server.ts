@@ -1,36 +1,36 @@
 /**
- * A mail server that keeps what it is sent and passes nothing on: enough SMTP to take a message or refuse it. For
- * `npm start` and the tests, on this machine only.
+ * A mail server that keeps messages and relays nothing: enough SMTP to accept or refuse a message. For `npm start` and the
+ * tests, on this machine only.
  *
  * @module
  */
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A message that was taken or refused after its last line. */
+/** A message that was accepted or refused after its last line. */
 export interface Received {
-  /** As in `MAIL FROM:<…>`, with what follows it. */
+  /** As in `MAIL FROM:<…>`, with its parameters. */
   readonly from: string;
-  /** As in `RCPT TO:<…>`, one for each. */
+  /** As in each `RCPT TO:<…>`. */
   readonly to: readonly string[];
-  /** Header and body as they came, dots unstuffed. */
+  /** Header and body as received, dots unstuffed. */
   readonly raw: string;
 }
 
-/** The step of the dialogue at which it can answer otherwise; `"message"` is the end of the data. */
+/** The SMTP commands that can get another reply; `"message"` is the end of the data. */
 export type Step = "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "message";
 
-/** What is done with what arrives, and how it is answered. */
+/** How the server handles and answers messages. */
 export interface SmtpOptions {
   readonly onMessage: (message: Received) => void;
   readonly onConnection?: () => void;
-  /** Told every command line. */
+  /** Called with every command line. */
   readonly onCommand?: (line: string) => void;
-  /** Whether a command is answered later, when `answer` is called. */
+  /** Whether a command is answered only when `answer` is called. */
   readonly hold?: (line: string, answer: () => void) => boolean;
-  /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
+  /** Replies other than the usual: a line, or `null` for silence. A line such as `250-…` is repeated forever. */
   readonly answers?: ReadonlyMap<Step, string | null>;
-  /** Mailboxes that take nothing at the moment: 451. */
+  /** Mailboxes that reply 451. */
   readonly deferred?: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ export interface SmtpServer {
 }
 
 const bytesMax = 10_000_000;
-// As Postfix has it for one address; the actions process opens fewer.
+// Postfix's default per client; the actions process opens fewer.
 const connectionsMax = 50;
 
 const usual: Readonly<Record<Step, string>> = {

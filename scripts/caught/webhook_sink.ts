@@ -1,6 +1,5 @@
 /**
- * A receiver of webhooks: an HTTPS server that records what it is sent. For `npm start` and the tests, on this machine
- * only.
+ * A webhook receiver: an HTTPS server that records requests. For `npm start` and the tests, on this machine only.
  *
  * @module
  */
@@ -9,7 +8,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
-/** One request that arrived whole. */
+/** A complete request. */
 export interface WebhookCall {
   readonly method: string;
   readonly url: string;
@@ -17,15 +16,15 @@ export interface WebhookCall {
   readonly body: string;
 }
 
-/** What it shows, and what it does with a call. */
+/** The receiver's certificate and handlers. */
 export interface SinkOptions {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
   readonly host?: string;
-  /** Has to answer. */
+  /** Must respond. */
   readonly onCall: (call: WebhookCall, response: ServerResponse) => void;
-  /** Told of each connection, handshake or not. */
+  /** Called for each connection, even without a handshake. */
   readonly onConnection?: (socket: Socket) => void;
 }
 
@@ -35,10 +34,10 @@ export interface WebhookSink {
   close(): void;
 }
 
-// An event is 64 KiB as posted; the webhook has it once, with what JSON adds.
+// A posted event has up to 64 KiB; a webhook contains it once, plus JSON overhead.
 const bytesMax = 2_000_000;
 
-/** Starts one on a free port, of 127.0.0.1 unless `host` says otherwise. */
+/** Starts a receiver on a free port, on 127.0.0.1 unless `host` is given. */
 export async function openSink(options: SinkOptions): Promise<WebhookSink> {
   const { cert, key, host = "127.0.0.1", onCall, onConnection } = options;
   const server = createServer({ cert, key }, (request, response) => {
@@ -56,7 +55,7 @@ export async function openSink(options: SinkOptions): Promise<WebhookSink> {
   });
   if (onConnection !== undefined) server.on("connection", onConnection);
   server.on("tlsClientError", () => {});
-  // It closes nothing by itself, and says nothing of how long it keeps what is idle.
+  // No keep-alive timeout: the client under test decides when to close.
   server.keepAliveTimeout = 0;
   await new Promise<void>((settle, reject) => {
     server.once("error", reject);

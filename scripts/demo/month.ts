@@ -1,5 +1,5 @@
 /**
- * A month of believable data: leads and forms of a few tenants, hour by hour, with what goes wrong in a month.
+ * A month of realistic data: leads and forms of a few tenants, hour by hour, including failures.
  *
  * @module
  */
@@ -21,11 +21,11 @@ import type { Past } from "./past.ts";
 import { inventForm, inventLead, Luck } from "./people.ts";
 import type { DemoSource, DemoTenant } from "./tenants.ts";
 
-/** What was put in. */
+/** What was added. */
 export interface Counts {
   readonly leads: number;
   readonly forms: number;
-  /** What was refused. */
+  /** Refused posts. */
   readonly refusals: readonly Refusal[];
 }
 
@@ -36,20 +36,20 @@ export interface Refusal {
   readonly code: string;
 }
 
-/** Why events will be given up, by their id. */
+/** Why events will become dead letters, by id. */
 type Dying = Map<string, string>;
 
 const hourMs = 3_600_000;
 const days = 30;
-// Leads by the hour of the day, as a share of the busiest.
+// Leads by hour of the day, relative to the busiest hour.
 const byHour = [1, 1, 0, 0, 1, 2, 4, 6, 8, 10, 10, 9, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((part) =>
   part / 10
 );
 const weekend = 0.45;
-// Two days ago the actions tier was away for an hour.
+// Two days ago the actions tier was unavailable for an hour.
 const outageDaysAgo = 2;
 
-/** Puts the month in, up to `nowMs`. */
+/** Adds the month up to `nowMs`. */
 export async function fillMonth(
   { pool, at }: Past,
   { tenants, nowMs }: { readonly tenants: readonly DemoTenant[]; readonly nowMs: number },
@@ -76,7 +76,7 @@ export async function fillMonth(
         () => invent(luck, { tenant, source, reference, date, ordinal: ordinals.next(source) }),
       )
     ).filter((entry) => entry !== null);
-    // The last hour is not over.
+    // The current hour is not over.
     if (moment > nowMs - 60_000) break;
     await at(moment);
     if (entries.length > 0) {
@@ -96,7 +96,7 @@ export async function fillMonth(
   return { ...counts, refusals };
 }
 
-/** Counts what each source has sent, from 1. */
+/** Counts each source's posts, from 1. */
 class Ordinals {
   readonly #sent = new Map<DemoSource, number>();
 
@@ -109,7 +109,7 @@ class Ordinals {
 
 const noKey: UsableIdempotencyKey = readIdempotencyKey([]) as UsableIdempotencyKey;
 
-/** `null`: the validator refuses it. */
+/** `null` if the validator rejects it. */
 function invent(
   luck: Luck,
   { tenant, source, reference, date, ordinal }: {
@@ -134,16 +134,16 @@ function invent(
   const raw = JSON.stringify(inventLead(luck, tenant.areas));
   const validation = validate(raw, reference.areaIndex);
   if (validation.kind !== "valid") return null;
-  // A provider that counts its keys from 1 again now and then: the worst that can happen to a lead, and silent.
+  // A provider whose key counter restarts now and then: the collision that loses leads silently.
   const text = `${source.label}:${ordinal % 100 === 0 ? 1 : luck.below(1e9)}`;
   const idempotencyKey = readIdempotencyKey([text]) as UsableIdempotencyKey;
   return leadEntry(key, { ...validation, raw, idempotencyKey }, arrivedAtMs);
 }
 
-/** The spam score as it is on the first day. */
+/** The spam score before any learning. */
 const untaught = { lessons: () => new Map(), recentTexts: new RecentTexts() };
 
-/** Posts of a source that are no leads, at most one at a time, and repeats; the code of what was refused. */
+/** A source's invalid posts and repeats; returns the code of a refusal. */
 function refuse(
   luck: Luck,
   totals: Totals,
@@ -166,10 +166,10 @@ function refuse(
   return code;
 }
 
-// As the defaults of DELIVERY_BACKOFF_BASE_MS, DELIVERY_BACKOFF_CAP_MS and DELIVERY_ATTEMPTS_MAX.
+// The defaults of DELIVERY_BACKOFF_BASE_MS, DELIVERY_BACKOFF_CAP_MS and DELIVERY_ATTEMPTS_MAX.
 const bounds = { baseMs: 5_000, capMs: 21_600_000, attemptsMax: 24 };
 
-/** Settles what is due as the loop does, some of it later, and some of it never. */
+/** Settles due deliveries as the loop does: some later, some never. */
 async function deliver(
   luck: Luck,
   outbox: OutboxStore,

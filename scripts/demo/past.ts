@@ -1,6 +1,6 @@
 /**
- * Lets the functions of the store work at times in the past: one transaction in which the database's clock is ours.
- * Nobody else sees that clock, and when it does not come to its end nothing has happened.
+ * Runs the store's functions at past times, in one transaction with its own clock. Other sessions never see that clock, and
+ * an aborted run leaves nothing.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { readFileSync } from "node:fs";
 import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import type { Pool } from "../../src/store/pool.ts";
 
-/** The store, at a time of our choice. */
+/** The store at a chosen time. */
 export interface Past {
   readonly pool: Pool;
-  /** Everything from here on happens then. */
+  /** Sets the time of everything that follows. */
   at(timeMs: number): Promise<void>;
 }
 
@@ -20,14 +20,14 @@ const deadlineMs = 60_000;
 const realClock = new URL("../../sql/functions/service_clock.sql", import.meta.url);
 
 /**
- * Runs `work` and commits what it has done, all or nothing.
+ * Runs `work` and commits all of it or nothing.
  *
- * @throws {Error} what `work` throws, or when the connection was lost: then nothing was committed
+ * @throws {Error} what `work` throws, or that the connection was lost; nothing is committed then
  */
 export async function inThePast(databaseUrl: string, work: (past: Past) => Promise<void>): Promise<void> {
   const pool = openAdminPool(databaseUrl, "npm run demo");
   const run = (text: string) => pool.run(deadlineMs, (sql) => sql.unsafe(text));
-  // The pool gives a lost connection up for another one, which would be outside the transaction.
+  // After a lost connection the pool would continue on another one, outside the transaction.
   const session = async () => (await run("select pg_backend_pid() as pid, txid_current() as id"))[0];
   try {
     await run("begin");

@@ -1,11 +1,11 @@
 /**
- * Invented people and what they want, always the same ones for a seed. Names are of history, phone numbers of the 555
- * exchange, addresses of example domains: none of them can be anybody's.
+ * Invented people and their requests, reproducible from a seed. Names are historical, phone numbers use the 555 exchange,
+ * and addresses use example domains, so that none belongs to a real person.
  *
  * @module
  */
 
-/** Chance that is the same at every run. */
+/** A seeded random generator. */
 export class Luck {
   #state: number;
 
@@ -13,7 +13,7 @@ export class Luck {
     this.#state = seed;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** In [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -29,7 +29,7 @@ export class Luck {
     return from[this.below(from.length)] as T;
   }
 
-  /** About this many: a whole number whose mean it is. */
+  /** A random integer with this mean. */
   about(mean: number): number {
     return Math.floor(mean) + (this.next() < mean % 1 ? 1 : 0);
   }
@@ -57,7 +57,7 @@ const details = [
   "Storm damage, the insurance has the pictures.",
 ];
 
-/** A lead as a provider posts it. */
+/** A provider's lead. */
 export function inventLead(luck: Luck, areas: readonly string[]): Record<string, unknown> {
   const [city, state, zip, code] = luck.pick(places);
   const [first, last] = [luck.pick(firstNames), luck.pick(lastNames)];
@@ -78,7 +78,7 @@ export function inventLead(luck: Luck, areas: readonly string[]): Record<string,
   };
 }
 
-/** What somebody writes into a website's form: mostly a customer, now and then a seller, now and then a bot. */
+/** A form submission: mostly from a customer, sometimes from a salesperson or a bot. */
 export function inventForm(luck: Luck): Record<string, unknown> {
   const [first, last] = [luck.pick(firstNames), luck.pick(lastNames)];
   const from = `https://www.example.com/contact?utm_source=${luck.pick(["newsletter", "search", "leaflet"])}`;

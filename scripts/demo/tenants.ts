@@ -1,5 +1,5 @@
 /**
- * The tenants of the demonstration. All are sandboxes: none of their leads ever leaves this machine.
+ * The demo's tenants. All are sandboxes, so that none of their leads leaves this machine.
  *
  * @module
  */
@@ -11,16 +11,16 @@ import type { Pool } from "../../src/store/pool.ts";
 import { type Form, FormStore } from "../../src/store/serving/lookup.ts";
 import { ensureTenant, issueKey } from "../seed.ts";
 
-/** Where leads or forms come from. */
+/** A source of leads or forms. */
 export interface DemoSource {
   readonly label: string;
   readonly surface: KeySurface;
   readonly keyId: number;
-  /** Posts in the busiest hour of a working day. */
+  /** Posts in the busiest hour of a weekday. */
   readonly busiest: number;
 }
 
-/** A tenant with all that its month needs. */
+/** A tenant with its sources and forms. */
 export interface DemoTenant {
   readonly id: number;
   readonly slug: string;
@@ -53,10 +53,10 @@ const plan = [
   },
 ] as const;
 
-/** By it a second run knows that there was a first. */
+/** The tenant by which a second run recognizes the first. */
 export const firstSlug = plan[0].slug;
 
-/** Adds them with their forms, campaigns and keys. The texts of the keys are thrown away: nobody posts with them. */
+/** Adds the tenants with their forms, campaigns and keys. The keys' texts are discarded. */
 export async function addDemoTenants(pool: Pool): Promise<DemoTenant[]> {
   const tenants: DemoTenant[] = [];
   for (const { slug, name, areas, sources, form } of plan) {

@@ -84,7 +84,7 @@ test("a database without the mark of npm start is left alone, wherever its addre
   writeFileSync(join(copy.folder, ".data/database_url"), `${database.url}\n`);
   const refused = demo(copy.folder);
   assert.equal(refused.status, 1);
-  assert.match(refused.stderr, /not the one of an npm start: nothing was done/);
+  assert.match(refused.stderr, /not npm start's own database: nothing was done/);
   const sql = postgres(database.url, { max: 1 });
   assert.equal((await sql`select from tenant`).length, 0);
   await sql.end();

@@ -162,7 +162,7 @@ test("where another program has a default address, npm start takes a free one an
   const holder = createServer().on("error", () => {}).listen({ port: 8080, host: "127.0.0.1" });
   const started = start(checkout.folder, { INTAKE_LISTEN: "" });
   const { text, url, key = "" } = await welcome(started);
-  const instead = /^Another program listens on 127\.0\.0\.1:8080: intake takes (127\.0\.0\.1:\d+)\.$/m.exec(
+  const instead = /^Another program listens on 127\.0\.0\.1:8080; intake uses (127\.0\.0\.1:\d+)\.$/m.exec(
     text,
   );
   assert.equal(url, `http://${instead?.[1]}`, text);
@@ -264,7 +264,7 @@ test("when the service, the actions process or PostgreSQL dies, npm start says s
     assert.equal(ours.length, 2);
     process.kill((victim === "postgres" ? postmaster : ours[victim]) ?? 0, "SIGKILL");
     assert.equal(await started.ended, 1);
-    said.push(/^(.*) has ended\b/m.exec(started.output())?.[1] ?? started.output());
+    said.push(/^(.*) has (?:exited|stopped)\b/m.exec(started.output())?.[1] ?? started.output());
     await allEnd(pids);
   }
   assert.deepEqual(said.sort(), ["PostgreSQL", "The actions process", "The service"]);

@@ -67,7 +67,7 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
     const read = async (path: string) => (await fetch(new URL(path, page))).text();
     const list = await read("/");
     const webhook = await read(/href="(\/webhook\/\d+)"/.exec(list)?.[1] ?? "");
-    assert.match(webhook, /The signature fits the body, the timestamp and the secret/);
+    assert.match(webhook, /The signature is valid for this body, timestamp and secret/);
     assert.ok(webhook.includes(eventId));
     const mail = await read(/href="(\/mail\/\d+)"/.exec(list)?.[1] ?? "");
     assert.match(mail, /leads@customer\.example/);

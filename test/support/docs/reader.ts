@@ -26,7 +26,8 @@ const password = "of-a-reader";
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 /** Commands that go on until they are told to end; each says when it has begun. */
 const goesOn = /(npm start|npm run (service|actions)|src\/main\.ts|src\/actions\/main\.ts)$/;
-const begun = /"event":"started"[^]*Ctrl-C ends it all|^(?![^]*Starting PostgreSQL)[^]*"event":"started"/;
+const begun =
+  /"event":"started"[^]*Press Ctrl-C to stop everything|^(?![^]*Starting PostgreSQL)[^]*"event":"started"/;
 
 /** A command that was pasted. */
 interface Pasted {

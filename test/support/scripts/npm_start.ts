@@ -65,7 +65,7 @@ export function start(folder: string, env: Readonly<Record<string, string>> = {}
 
 /** Waits for the lines that a person is waiting for, and takes them apart. */
 export async function welcome(started: Start) {
-  await until(() => started.isOver() || started.output().includes("Ctrl-C ends it all."), {
+  await until(() => started.isOver() || started.output().includes("Press Ctrl-C to stop everything."), {
     deadlineMs: 120_000,
     what: "npm start says what it has started",
   });
