@@ -1,6 +1,6 @@
 /**
- * Asks the registry whether a fault is known of a package that production or development uses. Exit
- * status 1 when one is; 0 also when the registry cannot be asked, which is said, so that no run depends on it.
+ * Checks all packages for known vulnerabilities. Exit status 1 if there is one; 0 also if the registry is unreachable, with
+ * a message, so that no run depends on it.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** What npm prints: a report, or why there is none. */
+/** npm's output: a report or an error. */
 interface Report {
   readonly vulnerabilities?: Readonly<
     Record<string, { readonly severity: string; readonly range: string; readonly isDirect: boolean }>

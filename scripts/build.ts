@@ -1,6 +1,6 @@
 /**
- * `npm run build`: writes the service and the actions process as one file each, to `build/programs`. Nothing needs it:
- * a release has them, because they start with half of the processor time and take a quarter less memory.
+ * `npm run build`: bundles the service and the actions process into `build/programs`. Optional: bundles start with half the
+ * processor time and use a quarter less memory.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Writes what the documents take from the source: the parts between `<!-- generated: NAME -->` and `<!-- end -->` in
- * `README.md` and `docs/`. With `--check` it only compares: exit code 1 when a page is not what its sources make.
+ * Generates the parts between `<!-- generated: NAME -->` and `<!-- end -->` in `README.md` and `docs/`. `--check` only
+ * compares: exit status 1 if a page is outdated.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 type Variables = Readonly<Record<string, { readonly default: string; readonly meaning: string }>>;
 
-/** The headings of the service's variables; a variable stands under the first that its name fits. */
+/** The headings of the service's settings; a setting belongs to the first one that its name matches. */
 const groups: readonly (readonly [heading: string, names: RegExp])[] = [
   ["Checkout", /^(CHECKOUT|STRIPE)_/],
   ["Delivery", /^(ACTIONS|DELIVERY)_/],
@@ -70,7 +70,7 @@ function answers(accepted: readonly Cells[], rules: Readonly<Record<string, Erro
 }
 
 function denoCommand(flags: readonly string[], main: string): string {
-  // The last one lists the settings, and is as long as all others together.
+  // The last page lists the settings and is as long as the others together.
   const [settings = "", ...others] = flags.toReversed();
   const first = `deno run ${others.toReversed().join(" ")}`;
   return code("sh", [first, settings.replace("=", "='") + "'", main].join(" \\\n  "));
@@ -79,7 +79,7 @@ function denoCommand(flags: readonly string[], main: string): string {
 const limitTable = (rows: readonly LimitRow[]) =>
   table(["Limit", "Value", "About"], rows.map((row) => [row.limit, row.value, row.appliesTo]));
 
-/** The parts by name. */
+/** The generated parts by name. */
 const parts: Readonly<Record<string, () => string>> = {
   ...webhookParts,
   "intake answers": () =>
@@ -127,18 +127,18 @@ const parts: Readonly<Record<string, () => string>> = {
   },
 };
 
-/** What a unit gives its process, as the unit's own file says it. */
+/** A unit's settings, from its file. */
 const underSystemd = {
   ...{ NOTIFY_SOCKET: "%t/systemd/notify", CREDENTIALS_DIRECTORY: "%d", RUNTIME_DIRECTORY: "%t/%N" },
 };
 
-/** A drop-in that has a unit run Deno; a line ends with a backslash where it goes on. */
+/** A drop-in that runs a unit on Deno; long lines are continued with a backslash. */
 function denoUnit(flags: readonly string[], main: string): string {
   const command = ["ExecStart=/usr/local/bin/deno run", ...flags, main].join(" \\\n  ");
   return `\`\`\`ini\n[Service]\nEnvironment=DENO_DIR=%t/%N/deno\nExecStart=\n${command}\n\`\`\``;
 }
 
-/** The page with its generated parts made anew, as the formatter has it. */
+/** Regenerates a page's parts, formatted. */
 function made(path: string): string {
   const text = readFileSync(root + path, "utf8").replaceAll(
     /^(<!-- generated: (.+) -->\n)[^]*?(^<!-- end -->$)/gm,

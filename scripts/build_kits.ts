@@ -1,6 +1,6 @@
 /**
- * Gathers what is told of the client kits into `src/documents/kits.json`, which is committed: from each kit's `kit.json`
- * and from its tested example. With `--check` it only compares: exit code 1 when the file is not what the kits say.
+ * Generates `src/documents/kits.json`, which is committed, from each kit's `kit.json` and its tested example. `--check`
+ * only compares: exit status 1 if the file is outdated.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const kitsFolder = new URL("../kits/", import.meta.url);
 const target = new URL("../src/documents/kits.json", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, kitsFolder), "utf8");
 
-/** The names of languages, as blocks of code have them, by the ending of a file. */
+/** Code blocks' language names by file extension. */
 const languages: Readonly<Record<string, string>> = {
   ".go": "go",
   ".rs": "rust",
@@ -33,7 +33,7 @@ function gathered(): string {
     const { name, from, about, platform, published, local, example, ...registry } = JSON.parse(manifest);
     const language = languages[extname(example)];
     if (language === undefined) throw new Error(`kits/${id}/${example} has an ending that is not known`);
-    // Until a kit is published, its name in a registry is anybody's to take: no page has it.
+    // Until a kit is published, anyone could claim its name in a registry, so no page prints it.
     const { install, address } = published ? registry : { install: local };
     return {
       ...{ name, from, about, platform, published, install, address, language },

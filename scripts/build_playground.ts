@@ -1,7 +1,7 @@
 /**
- * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the script of the pages that have
- * no other into `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. With `--check` it
- * only compares: exit code 1 when a file is not what the sources make.
+ * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the copy buttons' script into
+ * `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. `--check` only compares: exit
+ * status 1 if a file is outdated.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { baseStyle } from "../src/http/base_style.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** What is built, by the file that holds it. */
+/** The bundles by output file. */
 const targets: Readonly<Record<string, () => Promise<string>>> = {
   "src/playground/bundle.json": () =>
     bundle({
@@ -32,8 +32,8 @@ const targets: Readonly<Record<string, () => Promise<string>>> = {
 };
 
 /**
- * The text of a bundle. Chosen: JSON, because both runtimes import it as a module, without a permission to
- * read files; and browsers of the last two years, which have all that the validator uses.
+ * The text of a bundle. Chosen: JSON, because both runtimes import it without a permission to read files; and browsers of
+ * the last two years, which support everything that the validator uses.
  */
 async function bundle(options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({

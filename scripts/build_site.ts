@@ -1,6 +1,6 @@
 /**
- * `npm run site:build`: builds the site from the Markdown in `src/site/pages/`, the contract, and the vocabulary and the
- * plans of the database, into `SITE_DIR`.
+ * `npm run site:build`: builds the site into `SITE_DIR` from the Markdown in `src/site/pages/`, the contract, and the
+ * database's vocabulary and plans.
  *
  * @module
  */
@@ -26,23 +26,23 @@ The vocabulary and the plans are those of the database that DATABASE_URL names, 
 SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL are the addresses that the pages name, CONTACT_EMAIL whom they name for
 a key. With STRIPE_SECRET_KEY each plan has a link to buy it.`;
 
-/** Where a site is put, and what it calls the surfaces. */
+/** Where to build a site, and the URLs that it names. */
 export interface SiteSettings {
   readonly dir: string;
   readonly urls: SiteUrls;
-  /** Whom partners write to about a key. */
+  /** The address where partners ask for a key. */
   readonly contact: string | null;
-  /** Plans can be bought. */
+  /** Whether plans can be bought. */
   readonly isSold: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings that the service has too. An address that is not set is the listener's own: that in `addresses`, or
- * else the one that the service will listen on.
+ * Reads the settings that it shares with the service. An unset URL defaults to the listener's: from `addresses`, else from
+ * the setting.
  *
- * @throws {ConfigError} with every fault
+ * @throws {ConfigError} with all faults
  */
 export function siteSettings(
   environment: Environment,
@@ -82,7 +82,7 @@ function isBaseUrl(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
 }
 
-/** Builds the site from a database and puts it into its folder. Returns the number of its files. */
+/** Builds the site from a database into its folder and returns the number of files. */
 export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings): Promise<number> {
   const pool = openAdminPool(databaseUrl);
   try {
@@ -96,7 +96,7 @@ export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings)
   }
 }
 
-/** One message for whatever stood in the way; no password is in it. */
+/** An error as one message without a password. */
 export function explainBuild(error: unknown, databaseUrl: string): string {
   const fault = addressFault(databaseUrl);
   if (fault !== null) return `DATABASE_URL ${fault}`;

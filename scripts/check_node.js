@@ -1,6 +1,6 @@
 /**
- * Loaded before a script (`node --import`), so that an old Node says what is wrong instead of tripping
- * over TypeScript. Plain JavaScript, because the old Node has to run it.
+ * Loaded before a script (`node --import`), so that an old Node prints what is wrong instead of failing on TypeScript.
+ * Plain JavaScript, because the old Node must run it.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 
-// The first version that runs TypeScript as it is.
+// The first version that runs TypeScript directly.
 if (process.versions.deno === undefined && (major < 22 || (major === 22 && minor < 18))) {
   console.error(`This needs Node 22.18 or later, and ${process.execPath} is ${process.version}.
 
@@ -22,9 +22,8 @@ npm ci brings a Node of its own, unless install scripts are refused. Any of thes
   process.exit(1);
 }
 
-// In a checkout what was made of the sources is kept, types taken away and compiled: a start takes half the processor time,
-// and the program that takes the types away needs no memory. A release has its programs built. Not in a folder for
-// temporary files, where others could leave what we would run; and coverage is counted on what is compiled anew.
+// A checkout caches compiled sources, which halves the processor time of a start; a release has bundles. The cache is not in
+// a temporary folder, where others could plant code, and not used for coverage, which needs a fresh compilation.
 const isCheckout = existsSync(new URL("../test", import.meta.url));
 if (process.versions.deno === undefined && isCheckout && process.env.NODE_V8_COVERAGE === undefined) {
   module.enableCompileCache?.(fileURLToPath(new URL("../build/compile-cache", import.meta.url)));

@@ -1,5 +1,5 @@
 /**
- * Where the database is, for commands that are run beside `npm start`.
+ * Finds the database for commands that run beside `npm start`.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readSecretFiles } from "../src/settings/secret_files.ts";
 
-/** What `npm start` keeps between runs: the embedded PostgreSQL and its address. */
+/** What `npm start` keeps between runs: the embedded PostgreSQL, its URL, and keys. */
 export const dataFolder = fileURLToPath(new URL("../.data", import.meta.url));
 
 const file = join(dataFolder, "database_url");
 
 /**
- * `DATABASE_URL`, or what stands in the file that `DATABASE_URL_FILE` names, or else the address of the embedded PostgreSQL of the `npm start` that runs now.
+ * Returns `DATABASE_URL`, else the contents of `DATABASE_URL_FILE`, else the URL of the running `npm start`'s PostgreSQL.
  *
- * @throws {Error} with what to do, when there is none of them, or the file cannot be read
+ * @throws {Error} with what to do, if there is none or the file cannot be read
  */
 export function findDatabaseUrl(): string {
   const { secrets, faults } = readSecretFiles(process.env, ["DATABASE_URL"]);
@@ -31,7 +31,7 @@ export function findDatabaseUrl(): string {
   }
 }
 
-/** Lets {@linkcode findDatabaseUrl} find a server that has just started. Only its owner can read the file. */
+/** Publishes a started server's URL for {@linkcode findDatabaseUrl}, in a file that only its owner can read. */
 export function publishDatabaseUrl(databaseUrl: string): void {
   mkdirSync(dataFolder, { recursive: true });
   writeFileSync(file, `${databaseUrl}\n`, { mode: 0o600 });

@@ -1,6 +1,6 @@
 /**
- * Certificates for development: a CA of this machine's own, and with it a server's and a client's, so that
- * `npm start` speaks mutual TLS like production.
+ * Development certificates: a local CA that issues a server and a client certificate, so that `npm start` uses mutual TLS
+ * as production does.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { filesOf, leaves, type Pair, readPair, replaceFiles } from "../src/ctl/certificate_files.ts";
 import { issueCertificate } from "../src/ctl/x509.ts";
 
-/** Where the files are, PEM. */
+/** Paths of the PEM files. */
 export interface DevCertificates {
   readonly caFile: string;
   readonly serverCertFile: string;
@@ -21,7 +21,7 @@ export interface DevCertificates {
 
 const caDays = 3650;
 const leafDays = 365;
-// Renewed when they have less than this left: nobody restarts every day.
+// Renewed when less than this is left, because a development server may run for days.
 const renewBeforeMs = 30 * 86_400_000;
 
 /** The client's common name, for `ACTIONS_CLIENT_NAME`. */
@@ -29,7 +29,7 @@ export const devClientName = "lead-intake";
 
 const names = { server: ["localhost", "127.0.0.1", "::1"], client: [devClientName] } as const;
 
-/** Where the files of a folder are, whether they are there or not. */
+/** The paths in a folder, whether or not the files exist. */
 export function devCertificatesIn(folder: string): DevCertificates {
   const path = (name: string) => join(resolve(folder), name);
   return {
@@ -42,10 +42,9 @@ export function devCertificatesIn(folder: string): DevCertificates {
 }
 
 /**
- * Makes what is missing, broken or near its end in `folder` (created with mode 700, new files with 600), and
- * returns the paths. Good files stay as they are.
+ * Creates what is missing, broken or about to expire in `folder` (mode 700, files 600) and returns the paths.
  *
- * @throws {Error} when the folder cannot be written
+ * @throws {Error} if the folder cannot be written
  */
 export function ensureDevCertificates(folder: string): DevCertificates {
   const files = (name: string) => ({

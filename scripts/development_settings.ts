@@ -1,5 +1,5 @@
 /**
- * The settings of the `npm start` that runs here, as far as it publishes them.
+ * The published settings of the running `npm start`.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { devCertificatesIn } from "./dev_certificates.ts";
 import { findRunning } from "./running.ts";
 import { actionsSettings, serviceSettings } from "./start_delivery.ts";
 
-/** This shell's environment with what `npm start` has put into those of its processes; `null` when none runs here. */
+/** This shell's environment with the settings that `npm start` gives its processes; `null` if none is running. */
 export function developmentSettings(): Environment | null {
   let databaseUrl: string;
   try {

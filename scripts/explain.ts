@@ -1,5 +1,5 @@
 /**
- * What stood in the way of a command that sets up a database, for the person at the terminal.
+ * Explains errors of commands that set up a database.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { storeFailure } from "../src/store/failure.ts";
 import { explainFailure } from "../src/ctl/failure.ts";
 
 /**
- * One message. What a statement of `sql/` did wrong is told in PostgreSQL's words, which hold no lead here; what is wrong
- * with the connection in ours, which hold no password.
+ * An error as one message: for a statement of `sql/`, PostgreSQL's, which contains no lead here; for the connection, ours,
+ * which contains no password.
  */
 export function explainSetup(error: unknown, databaseUrl: string): string {
   const fault = addressFault(databaseUrl);

@@ -10,11 +10,10 @@ import { createServer } from "node:net";
 const given = new Set<number>();
 
 /**
- * A free port of 127.0.0.1 that this process was not given before, below the range that the system gives to outgoing
- * connections: a client that keeps trying a stopped server's port in that range can end up connected to itself, and
- * hold it.
+ * A free port of 127.0.0.1 that this process has not been given before. It is below the ephemeral range, where a client
+ * that retries a stopped server's port can connect to itself.
  *
- * @throws {Error} when a hundred were taken
+ * @throws {Error} after a hundred ports in use
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

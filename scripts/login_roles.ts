@@ -1,6 +1,6 @@
 /**
- * The database roles that `npm start` runs its processes as: like in production, neither is the owner, the service
- * cannot see the routes, and the actions process cannot see the leads.
+ * The database roles for `npm start`. As in production, neither is the owner, the service cannot read routes, and the
+ * actions process cannot read leads.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { connectionLimits } from "#src/store/schema/rights.ts";
 
-/** The database as each process knows it. */
+/** Each process's URL of the database. */
 export interface Logins {
   /** A member of `lead_service`. */
   readonly serviceUrl: string;
@@ -18,8 +18,8 @@ export interface Logins {
 }
 
 /**
- * Creates the login roles on a migrated database whose owner may create roles, or gives those of an earlier start
- * new passwords: nothing that was written down then opens the database now.
+ * Creates the login roles on a migrated database whose owner may create roles, or gives existing ones new passwords, so
+ * that an earlier start's URLs no longer work.
  */
 export async function createLogins(databaseUrl: string): Promise<Logins> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -39,7 +39,7 @@ async function createLogin(
   group: "lead_service" | "lead_actions",
 ): Promise<string> {
   const name = `npm_start_${group}`;
-  // Hexadecimal: it stands in a statement, which takes no parameter here, and in an address.
+  // Hexadecimal, because it goes into a URL and into a statement that takes no parameters.
   const password = randomBytes(24).toString("hex");
   const [found] = await sql`select 1 from pg_roles where rolname = ${name}`;
   await sql.unsafe(

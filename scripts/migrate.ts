@@ -1,6 +1,6 @@
 /**
- * `npm run migrate`: brings the database to the shape that this version expects. Exit status 1 when that fails, 2 for
- * arguments, since there are none: whoever gives one expects something else than what would be done.
+ * `npm run migrate`: migrates the database to this version's schema. Exit status 1 on failure, 2 for arguments, because it
+ * takes none.
  *
  * @module
  */

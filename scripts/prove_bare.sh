@@ -1,7 +1,7 @@
 #!/bin/bash
-# prove_bare.sh [NODE_VERSION …]: runs the README's two commands in a bare Debian with nothing but Node and npm,
-# as root and as an ordinary user; with Node 20, 22 and 24 unless versions are given. Needs root, debootstrap and git.
-# Tests what is committed. Every run has a tree of its own, in $TMPDIR or /tmp.
+# prove_bare.sh [NODE_VERSION …]: runs the README's two commands in a bare Debian with only Node and npm, as root and as an
+# ordinary user, by default with Node 20, 22 and 24. Needs root, debootstrap and git. Tests the committed state; each run has
+# its own tree in $TMPDIR or /tmp.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,13 +25,13 @@ mkdir -p "$work/bare/usr/local/etc"
   fi
 } > "$work/bare/usr/local/etc/npmrc"
 
-# Unpacks a package of npm's registry: package, folder.
+# Unpacks an npm package: package, folder.
 unpack() {
   mkdir -p "$2"
   tar -xzf "$work/$(npm pack --silent --pack-destination "$work" "$1")" -C "$2" --strip-components=1
 }
 
-# Posts a lead as the README says and waits until it is delivered; prints one line.
+# Posts a lead as in the README, waits until it is delivered and prints one line.
 read -r -d '' first_lead << 'END' || true
 const { readFileSync } = require("node:fs");
 const { execFileSync } = require("node:child_process");
@@ -55,7 +55,7 @@ const find = (pattern) => pattern.exec(readFileSync("start.log", "utf8"))?.[1];
 END
 export first_lead
 
-# Runs a script in the tree, with processes and mounts that end with it: account, script.
+# Runs a script in the tree, in its own process and mount namespaces: account, script.
 run_as() {
   unshare --mount --pid --fork --kill-child bash -euc '
     mount --rbind /dev "$1/dev"

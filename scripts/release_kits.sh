@@ -1,11 +1,11 @@
 #!/bin/bash
 # Releases the client kits: all of them, in one version.
 #
-#   scripts/release_kits.sh                  builds every kit's files into build/kits/VERSION and says what would be published
+#   scripts/release_kits.sh                  builds every kit's files into build/kits/VERSION and prints the publish commands
 #   scripts/release_kits.sh go rust          only these
-#   scripts/release_kits.sh --set 0.2.0      gives all kits another version, to be committed
-#   scripts/release_kits.sh --name npm_scope acme   gives npm's scope, composer_vendor or go_path another name, to be committed
-#   scripts/release_kits.sh --publish        builds, and then runs what it otherwise only says
+#   scripts/release_kits.sh --set 0.2.0      sets all kits' version; commit the change
+#   scripts/release_kits.sh --name npm_scope acme   sets npm_scope, composer_vendor or go_path; commit the change
+#   scripts/release_kits.sh --publish        builds and then runs the publish commands
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ fail() {
   echo "release_kits: $1" >&2
   exit "${2:-1}"
 }
-# A member of a file of JSON, by the names on the way to it.
+# A value in a JSON file, by its path.
 member() {
   node -e 'let value = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));
     for (const name of process.argv.slice(2)) value = value?.[name];
@@ -27,7 +27,7 @@ while [ $# -gt 0 ]; do
     --set)
       [[ ${2-} =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--set takes a version such as 0.2.0" 2
       old=$(member kits/kits.json version)
-      # The suite reads the version from kits.json, and finds whoever was left behind.
+      # The tests compare every kit's version with kits.json.
       git ls-files -z kits | grep -zv '^kits/conformance/' |
         xargs -0 sed -i -E "s/(^|[^0-9.])${old//./\\.}(\.?([^0-9.]|\$))/\1$2\2/g"
       echo "All kits have version $2 now. Run npm test -- kits, and npx node scripts/build_kits.ts; then commit."

@@ -1,7 +1,7 @@
 /**
- * `node scripts/shots.ts`: pictures of the pages as a browser shows them, in every width and colour scheme, into
- * `build/shots`, of an `npm start` that is filled with everything that an operator meets. Words choose the pages with one of
- * them in their name; `--readme` puts those that the README shows into `docs/pictures`.
+ * `node scripts/shots.ts`: takes screenshots of all pages, in every width and color scheme, of an `npm start` that is
+ * filled with data, into `build/shots`. Words select pages by name; `--readme` writes the README's pictures to
+ * `docs/pictures`.
  *
  * @module
  */
@@ -17,17 +17,17 @@ import { type Crowd, crowd } from "../test/support/console/crowd.ts";
 import { start, welcome } from "../test/support/scripts/npm_start.ts";
 import { startPostgres } from "./embedded_postgres.ts";
 
-/** A page of the running service. */
+/** A page to take. */
 interface Shown {
   readonly name: string;
   readonly url: string;
-  /** Of the picture; left out: from the page's top to its end. */
+  /** The picture's height; the whole page by default. */
   readonly height?: number;
 }
 
 const widths = [390, 768, 1280];
 const schemes = ["light", "dark"] as const;
-/** The pictures that the README shows, in this width. */
+/** The README's pictures, in this width. */
 const shownInReadme = ["console"];
 const readmeWidth = 1280;
 

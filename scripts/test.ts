@@ -1,13 +1,11 @@
 /**
- * `npm test`: formatting, lint, types, generated files, then the core of the tests on a PostgreSQL that it starts itself.
+ * `npm test`: formatting, lint, types, generated files, then the core tests on its own PostgreSQL. `npm test -- --all` runs
+ * all tests, `npm test -- lead` the test files with `lead` in their path, `npm test -- lint types` these steps (format,
+ * lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). Jobs run in parallel and to the end; the
+ * summary repeats failures and lists the slowest files and whatever a missing tool left out. `npm test -- --packages`
+ * prints the Debian packages that `--all` needs and this machine lacks.
  *
- * `npm test -- --all` runs all tests. `npm test -- lead` runs the test files that have `lead` in their path and shows every
- * test, `npm test -- lint types` the steps of these names (format, lint, types, generated, tidy, coverage, node, faults,
- * clients, kits, deno). Everything runs even when something fails, side by side; the end shows what failed once more, which
- * files took longest, and what was left out because a tool is missing. `npm test -- --packages` prints the Debian packages
- * that `--all` needs and this machine lacks.
- *
- * `node --test` alone would share no PostgreSQL, leave processes that a test has started, and wait for a file that hangs.
+ * `node --test` alone would not share a PostgreSQL, stop stray processes, or end a file that hangs.
  *
  * @module
  */
@@ -23,38 +21,38 @@ import { denoSmoke, isCore, leftOutVariable, missingNeeds } from "./test_plan.ts
 import { endGroup, postWatchdog } from "./watchdog.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-// The tests are Node's, also when this script runs on Deno.
+// Tests run on Node, even if this script runs on Deno.
 const node = process.versions.deno === undefined ? process.execPath : join(root, "node_modules/.bin/node");
 const deno = join(root, "node_modules/.bin/deno");
 const workFolder = mkdtempSync(join(tmpdir(), "lead-intake-run-"));
 const coverage = join(workFolder, "coverage");
 
-/** The folders whose lines and branches are covered in full. */
+/** The folders that need full line and branch coverage. */
 const coveredFolders = ["lead", "contract", "limiter"];
-/** A command that prints nothing for longer hangs: minutes on a machine ten times slower than ours. */
+/** A command without output for this long hangs; generous enough for a machine ten times slower. */
 const stillMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
-/** Between the signal that asks a process group to end and the one that ends it. */
+/** Between SIGTERM and SIGKILL for a process group. */
 const graceMs = 10_000;
 const slowestMax = 10;
-/** Of a failure's output, at the end. */
+/** Lines of a failure's output in the summary. */
 const failureLinesMax = 60;
-// Half of the time a test waits for a process of its own: two more than there are processors keep them busy.
+// Tests wait half of the time; two jobs more than processors keep them busy.
 const jobsMax = Math.max(2, availableParallelism()) + 2;
 
-/** A command, or a test file when it has none. */
+/** A command, or a test file if it has none. */
 interface Job {
   readonly step: string;
   readonly name: string;
   readonly command?: readonly string[];
 }
 
-/** What came of a job. */
+/** A job's result. */
 interface Result {
   readonly name: string;
   readonly fault: string | undefined;
   readonly durationMs: number;
   readonly output: string;
-  /** How many tests a file has. */
+  /** The number of tests in a file. */
   readonly tests?: number;
 }
 
@@ -84,12 +82,12 @@ const coverageReport: Job = {
 const testFiles = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".test.ts")).map((path) => `test/${path}`).sort();
 
-/** The files of each step. The longest come first, so that none of them is left over in the end. */
+/** Each step's files, longest first, so that none runs alone at the end. */
 const filesOf: Readonly<Record<string, RegExp>> = {
   kits: /^test\/kits\//,
   clients: /^test\/generated_clients\//,
   faults: /^test\/faults\//,
-  // Programs in the documents do not depend on the server's runtime.
+  // The documents' programs do not depend on the server's runtime.
   deno: /^test\/suite\/(?!docs_snippets|forms_docs)/,
   node: /^test\/(?!kits|generated_clients|faults|contract|lead|limiter|pure|tidy)/,
   coverage: /^test\/(contract|lead|limiter|pure)/,
@@ -131,21 +129,21 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`No step and no test file is called ${args.join(" or ")}.`);
     return 2;
   }
-  // The part behind the colon is the file's own affair.
+  // The file itself handles the part after the colon.
   const concerns = (part: string) => chosen.some(({ name }) => name.startsWith(part.replace(/:.*/, "")));
   const missing = (await missingNeeds(({ tests }) => tests.some(concerns)))
     .map((need) => ({ ...need, tests: need.tests.filter(concerns) }));
   const leftOut = missing.flatMap(({ tests }) => tests);
   const isMeasured = args.includes("coverage") || args.length === 1 && args[0] === "--all";
   const isVerbose = args.some((argument) => argument !== "--all");
-  // The faults mostly wait, and each has a PostgreSQL or memory to measure: one of them at a time, beside all else.
+  // Fault tests mostly wait and measure: one at a time, beside the others.
   const [side, alone] = [makeRoom(jobsMax), makeRoom(1)];
   const run = async (job: Job) => {
     const measured = isMeasured && job.step === "coverage";
     const env = {
       [leftOutVariable]: leftOut.join("\n"),
       ...job.step === "deno" ? { SUITE_RUNTIME: "deno" } : {},
-      // Coverage of cached code is less exact.
+      // Coverage of cached code is less precise.
       ...measured ? { NODE_V8_COVERAGE: coverage, NODE_DISABLE_COMPILE_CACHE: "1" } : {},
     };
     return show(await (job.command === undefined ? runFile(job.name, env) : runCommand(job, {})), isVerbose);
@@ -157,7 +155,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (isMeasured) results.push(await run(coverageReport));
   if (stopping) return 130;
   report(results);
-  // In CI, `.ci/run` has installed what has a package.
+  // In CI, `.ci/run` has installed all packages, so a missing one is an error.
   const unmet = process.env.CI === "true" ? missing.filter(({ packages }) => packages !== undefined) : [];
   if (missing.length > 0) console.log("\nLeft out, because this machine lacks what they need:");
   for (const need of missing) {
@@ -169,7 +167,7 @@ async function main(args: readonly string[]): Promise<number> {
   return unmet.length > 0 || results.some(({ fault }) => fault !== undefined) ? 1 : 0;
 }
 
-/** Lets so many jobs run at once, in the order in which they come. */
+/** Limits concurrent jobs, in order. */
 function makeRoom(places: number) {
   const waiting: (() => void)[] = [];
   return async <Value>(job: () => Promise<Value>): Promise<Value> => {
@@ -189,20 +187,20 @@ async function runFile(name: string, env: Readonly<Record<string, string>>): Pro
   server ??= startPostgres({ settings: { max_connections: 300 } });
   const command = [node, "--test-reporter=spec", "--test-reporter-destination=stdout", name];
   const ran = await runCommand({ name, command }, {
-    // A third of the processor time of all tests went into compiling the same modules in each of their processes.
+    // Without the cache, compiling the same modules took a third of all processor time.
     NODE_COMPILE_CACHE: join(workFolder, "compiled"),
     TEST_POSTGRES_URL: (await server).url,
     ...env,
   });
   const tests = Number(/^ℹ tests (\d+)$/m.exec(ran.output)?.[1] ?? 0);
-  // A hook after all tests that fails leaves Node's exit code at 0.
+  // A failing after hook leaves Node's exit code at 0.
   const hasFailed = ran.output.includes("✖ failing tests:");
-  // An older Node finds no tests in TypeScript and is content with that.
+  // An older Node finds no tests in TypeScript and succeeds.
   const fault = ran.fault ?? (hasFailed ? "a hook failed" : tests === 0 ? "no test ran" : undefined);
   return { ...ran, fault, tests };
 }
 
-/** Runs a command as the leader of a process group, which ends with it: a hanging test, and all that it has left. */
+/** Runs a command as the leader of a process group and kills the group's remaining processes afterwards. */
 async function runCommand({ name, command = [] }: Omit<Job, "step">, env: object): Promise<Result> {
   const startMs = performance.now();
   if (stopping) return { name, fault: "stopped", output: "", durationMs: 0 };
@@ -237,18 +235,18 @@ async function runCommand({ name, command = [] }: Omit<Job, "step">, env: object
   const watchdog = postWatchdog(endGroup, { args: [String(group)] });
   const fault = await exited;
   clearInterval(timer);
-  // A group whose leader has ended still has its number.
+  // The group keeps its id after the leader has exited.
   signalProcess(-group, "SIGKILL");
   watchdog.dismiss();
   groups.delete(group);
-  // A process in a session of its own may hold the output open.
+  // A process in another session may keep the output open.
   await Promise.race([closed, new Promise((settle) => setTimeout(settle, 1_000).unref())]);
   return { name, fault: hung ?? fault, output, durationMs: performance.now() - startMs };
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Prints a result. Of a file that passed only its notes, unless files were asked for by name. */
+/** Prints a result; for a passed file only its diagnostics, unless files were named. */
 function show(result: Result, isVerbose: boolean): Result {
   const { name, fault, durationMs, output, tests } = result;
   if (stopping) return result;
@@ -268,7 +266,7 @@ function report(results: readonly Result[]): void {
     console.log(`${seconds(durationMs).padStart(8)}  ${name}`);
   }
   const failed = results.filter(({ fault }) => fault !== undefined);
-  // Once more at the end, where they are looked for.
+  // Repeat failures at the end.
   for (const { name, fault, output } of failed) {
     const lines = output.trimEnd().split("\n");
     const at = lines.indexOf("✖ failing tests:");
@@ -279,7 +277,7 @@ function report(results: readonly Result[]): void {
   console.log(`\n${results.length - failed.length} passed with ${tests} tests, ${failed.length} failed.`);
 }
 
-/** The first signal ends what runs in order; a second one, or ten seconds, at once. */
+/** The first signal stops jobs in order; a second one, or ten seconds, kills them. */
 function onSignal(): void {
   for (const group of groups) signalProcess(-group, stopping ? "SIGKILL" : "SIGTERM");
   if (!stopping) setTimeout(onSignal, graceMs).unref();

@@ -1,5 +1,5 @@
 /**
- * What `npm test` runs, what only `npm test -- --all` runs, and which tools the tests need.
+ * Which tests `npm test` and `npm test -- --all` run, and which tools they need.
  *
  * @module
  */
@@ -10,58 +10,58 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /**
- * The test files of `npm test`: what takes, commits and delivers leads and forms, and the faults that back the promise.
+ * The core test files: accepting, committing and delivering leads and forms, and the faults behind the promise.
  */
 const core =
   /^test\/(pure|tidy|(contract|documents|lead|limiter|gate|intake|settings|observe|store|forms|delivery|actions|suite)\/)/;
 const coreFaults = /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away|delivery_killed)/;
-/** What a newcomer need not wait for: other surfaces, pages in a browser, and what the other runtime repeats. */
+/** Only with `--all`: other surfaces, browser tests, and repetitions on the other runtime. */
 const beyondCore =
   /\.browser\.|suite\/(checkout|console|docs|forms_docs|generated|handed|ops|plans|public|site|supervised)|\/(on_deno|effects\.\w+|search)\./;
 
-/** Whether a test file runs with `npm test` alone. */
+/** Whether plain `npm test` runs a test file. */
 export function isCore(file: string): boolean {
   return coreFaults.test(file) || core.test(file) && !beyondCore.test(file);
 }
 
-/** The black-box tests that `npm test` runs against the server on Deno too; `--all` runs the whole suite there. */
+/** Black-box tests that `npm test` repeats on Deno; `--all` repeats the whole suite. */
 export const denoSmoke = /^test\/suite\/acknowledgement\.test\.ts$/;
 
-/** Something that a machine may lack, and what cannot be tested without it. */
+/** A tool that a machine may lack, and the tests that need it. */
 export interface Need {
   readonly name: string;
-  /** Test files, by the beginning of their path; with a part behind a colon, only that part, see {@linkcode isLeftOut}. */
+  /** Prefixes of test files; a part after a colon names only that part, see {@linkcode isLeftOut}. */
   readonly tests: readonly string[];
-  /** The Debian packages that bring it. Left out: it is a property of the machine, which `.ci/run` cannot install. */
+  /** Its Debian packages; none for a property of the machine, which `.ci/run` cannot install. */
   readonly packages?: string;
   /** How to get it without a package. */
   readonly hint?: string;
-  /** A shell command that succeeds where it is there, in the folder of the repository. Left out: a program of the name is. */
+  /** A shell command that succeeds if it is present; by default, a program of that name. */
   readonly check?: string;
 }
 
-/** The tests of one language: of the documents' programs, of the client that is made, and of its kit. */
+/** A language's tests: the documents' programs, the generated client and the kit. */
 const documented = (name: string) => [`test/docs/clients: ${name}`, `test/docs/webhooks: ${name}`];
 const generated = (name: string) => `test/generated_clients/: ${name}`;
 const kit = (name: string) => `test/kits/: leads-${name}`;
-/** What needs a Go newer than Debian's, and modules. */
+/** Tests that need modules and a Go newer than Debian's. */
 const goTests = ["test/docs/clients: Go", generated("Go"), kit("cli"), kit("go"), "test/kits/cli_backfill"];
 const pythonKitParts = ["format", "lint", "package", "local", "release"].map((part) =>
   `${kit("python")}: ${part}`
 );
-/** A temporary folder for the rest of a question. */
+/** A shell prefix: a temporary folder for the check. */
 const inFolder = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder"`;
 
 /**
- * A registry, asked once for something that it must have, by its own client and with its settings. Chosen: not for what our
- * manifests name, because a broken manifest would leave out its own tests. A client that is missing is a need of its own.
+ * A registry, checked through its own client for a package that it must have. Chosen: not one of our dependencies, because a
+ * broken manifest would then skip its own tests. A missing client is a separate need.
  */
 const registry = (name: string, client: string, tests: readonly string[], question: string): Need => ({
   ...{ name, tests, hint: "the registry cannot be reached" },
   check: `! command -v ${client} || (${question})`,
 });
 
-/** Every tool that a test needs besides Node, npm and what `npm ci` installs. */
+/** All tools that tests need besides Node, npm and npm's packages. */
 const needs: readonly Need[] = [
   {
     ...{ name: "curl", packages: "curl" },
@@ -109,7 +109,7 @@ const needs: readonly Need[] = [
   },
   {
     ...{ name: "apsw", packages: "python3-apsw", tests: ["test/http/static/sqlite"] },
-    // A Python of your own that comes first on the PATH does not have Debian's packages.
+    // Another Python first on the PATH lacks Debian's packages.
     check: "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
   },
   {
@@ -129,12 +129,12 @@ const needs: readonly Need[] = [
       "composer --version && phpunit --version && phpcs --version && test -e /usr/share/php/Psr/Log",
   },
   {
-    // Debian 12's own Rust is too old; its browsers are built with a newer one.
+    // Debian 12's default Rust is too old; its browsers are built with a newer one.
     ...{ name: "Rust", packages: "cargo-web rust-web-clippy rustfmt-web", tests: [kit("rust")] },
     check: "cargo --version && cargo fmt --version && cargo clippy --version",
   },
   {
-    // The race detector needs a C compiler, and code that is compiled ahead of time is linked like C.
+    // The race detector needs a C compiler; ahead-of-time compilation needs a linker.
     ...{ name: "Go", packages: "golang-go gcc libc6-dev", tests: [...goTests, "test/docs/webhooks: Go"] },
     check: "command -v go && command -v gcc",
   },
@@ -178,13 +178,13 @@ const needs: readonly Need[] = [
     "NuGet packages",
     "dotnet",
     [kit("dotnet")],
-    // Both of NuGet's caches would answer for the registry.
+    // NuGet's caches could answer instead of the registry.
     `${inFolder} && export TMPDIR=$PWD NUGET_PACKAGES=$PWD/packages NUGET_HTTP_CACHE_PATH=$PWD/http && ` +
       "dotnet new classlib --no-restore && timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1",
   ),
 ];
 
-/** What this machine lacks of {@linkcode needs}; only those that `concern` chooses are checked. */
+/** The {@linkcode needs} that this machine lacks; checks only those that `concern` selects. */
 export async function missingNeeds(concern: (need: Need) => boolean = () => true): Promise<Need[]> {
   const cwd = fileURLToPath(new URL("../", import.meta.url));
   const found = await Promise.all(
@@ -195,10 +195,10 @@ export async function missingNeeds(concern: (need: Need) => boolean = () => true
   return found.flat();
 }
 
-/** The environment variable in which `npm test` tells each test file what is left out, one name a line. */
+/** The environment variable that lists what is left out, one name per line. */
 export const leftOutVariable = "TEST_LEFT_OUT";
 
-/** Whether `npm test` leaves out a part of a test file, such as `test/kits/: leads-rust`, for want of a tool. */
+/** Whether a missing tool leaves out a part of a test file, such as `test/kits/: leads-rust`. */
 export function isLeftOut(part: string): boolean {
   return (process.env[leftOutVariable] ?? "").split("\n").includes(part);
 }

@@ -1,10 +1,9 @@
 /**
  * Trains the spam score: `node scripts/train_spam.ts` reads `test/vectors/forms/training.jsonl`, cross-validates by author,
- * prints the curve, writes it to `docs/forms.md`, and writes `src/forms/spam/weights.ts`. The same messages give the same
- * bytes.
+ * prints the curve, and writes it to `docs/forms.md` and the weights to `src/forms/spam/weights.ts`, reproducibly.
  *
- * The model is a logistic regression. Chosen: it is a sum, so that a score can be explained word by word, and takes a
- * microsecond a word.
+ * The model is a logistic regression. Chosen: it is a sum, so a score can be explained word by word and costs a microsecond
+ * per word.
  *
  * @module
  */
@@ -19,24 +18,24 @@ const corpus = new URL("../test/vectors/forms/training.jsonl", import.meta.url);
 const weightsFile = new URL("../src/forms/spam/weights.ts", import.meta.url);
 const page = new URL("../docs/forms.md", import.meta.url);
 
-/** How the model is fitted. Chosen by cross-validation. */
+/** Hyperparameters, chosen by cross-validation. */
 const epochs = 15;
 const rate = 1;
-/** The larger, the closer to the messages. */
+/** Larger values fit the messages more closely. */
 const closeness = 3;
-/** Words of fewer messages are noise. */
+/** Words in fewer messages are noise. */
 const messagesMin = 2;
 const folds = 10;
-/** Weights that are not learned, because the messages are without times, and each was posted once. */
+/** Weights that cannot be learned: the messages have no times, and each was posted once. */
 const chosenSigns = { repeated_post: 0.8, too_fast: 1 };
-/** What this share of the ham has is too common to be learned from an operator's judgement. */
+/** Words in this share of the ham are too common to be learned from an operator's decisions. */
 const commonShare = 0.005;
-/** The score is a probability where this share of the submissions is spam. Chosen: so that 1 % of the ham is held at 50. */
+/** The prior: the share of spam for which the score is a probability. Chosen so that 50 holds 1 % of the ham. */
 const spamShare = 0.2;
-// For test/tidy.test.ts, which reads it in modules: this one is none of them.
+// Split, because test/tidy.test.ts looks for the whole sentence in browser-compatible modules.
 const note = `This module is ${"browser"} compatible.`;
 
-/** A labelled message. */
+/** A labeled message. */
 interface Labelled {
   readonly id: string;
   readonly author: string;
@@ -46,25 +45,25 @@ interface Labelled {
   readonly receivedAtMs?: number;
 }
 
-/** A message as the training sees it: the places of its features, each with its strength; and its signs. */
+/** A message's features: places with their strengths, and signs. */
 interface Example {
   readonly author: string;
   readonly isSpam: boolean;
   readonly features: Int32Array;
-  /** Of words and pairs alone. */
+  /** Only of words and pairs. */
   readonly wordPlaces: ReadonlySet<number>;
   readonly strengths: Float64Array;
   readonly signs: ReadonlyMap<string, number>;
 }
 
-/** What was fitted: a weight for each place, and for each sign. */
+/** A fitted model: a weight per place and per sign. */
 interface Fit {
   readonly bias: number;
   readonly weights: Float64Array;
   readonly signs: ReadonlyMap<string, number>;
 }
 
-/** Reads a message as the score does. */
+/** Extracts a message's features as the score does. */
 function exampleOf({ author, label, fields, receivedAtMs = 0 }: Labelled): Example {
   const submission = new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
   const reading = readSubmission(submission);
@@ -95,7 +94,7 @@ function exampleOf({ author, label, fields, receivedAtMs = 0 }: Labelled): Examp
   };
 }
 
-/** Fits a logistic regression by gradient descent; the rarer a feature, the more freely its weight moves. */
+/** Fits a logistic regression by gradient descent; weights of rarer features move more freely. */
 function fit(examples: readonly Example[]): Fit {
   const frequency = new Int32Array(places);
   for (const { features } of examples) {
@@ -108,7 +107,7 @@ function fit(examples: readonly Example[]): Fit {
   const weights = new Float64Array(places);
   const signs = new Map<string, number>();
   let bias = 0;
-  // The decay of all weights, applied to one number.
+  // All weights decay through one common factor.
   let decay = 1;
   let step = 0;
   const random = randomOf(7);
@@ -132,7 +131,7 @@ function fit(examples: readonly Example[]): Fit {
         weights[feature] = at(weights, feature) -
           speed * error * at(scale, feature) * at(strengths, i) / decay;
       }
-      // No sign speaks for a person: whoever knows it could show it.
+      // No sign may lower the score: spammers could imitate it.
       for (const [name, strength] of shown) {
         signs.set(
           name,
@@ -156,7 +155,7 @@ function logOddsOf({ bias, weights, signs }: Fit, example: Example): number {
 
 const at = (numbers: Int32Array | Float64Array, index: number): number => numbers[index] as number;
 
-/** A generator of numbers from 0 to 1, the same ones for the same seed. */
+/** A seeded generator of numbers in [0, 1). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => (state = Math.imul(state, 1_103_515_245) + 12_345 >>> 0) / 2 ** 32;
@@ -169,7 +168,7 @@ function shuffle(order: number[], random: () => number): void {
   }
 }
 
-/** Log-odds of each message by a model that has not seen its part: an author's messages, or a tenth of all. */
+/** Out-of-fold log-odds of each message; a fold is an author's messages or a tenth of all. */
 function crossValidate(
   examples: readonly Example[],
   partOf: (example: Example, index: number) => unknown,
@@ -185,7 +184,7 @@ function crossValidate(
   return logOdds;
 }
 
-/** The slope and the offset that make a probability of log-odds, by Platt's method. */
+/** Platt scaling: the slope and offset that turn log-odds into a probability. */
 function calibrate(
   examples: readonly Example[],
   logOdds: readonly number[],
@@ -204,7 +203,7 @@ function calibrate(
   return { slope, offset };
 }
 
-/** The log-odds over which this share of the ham lies. */
+/** The log-odds that this share of the ham exceeds. */
 function oddsAt(share: number, examples: readonly Example[], logOdds: readonly number[]): number {
   const ham = logOdds.filter((_, index) => !(examples[index] as Example).isSpam).sort((a, b) => b - a);
   return ham[Math.floor(share * ham.length)] as number;
@@ -219,7 +218,7 @@ function heldShare(
   return indexes.filter(isHeld).length / indexes.length;
 }
 
-/** The table as text: a character for each place, 31 for none, as `src/forms/spam/model.ts` reads it. */
+/** The table as text: one character per place, 31 for none, as `src/forms/spam/model.ts` reads it. */
 function textOf(weights: Float64Array, weightMax: number): string {
   return Array.from(weights, (weight) => {
     const step = Math.round(31 * Math.sqrt(Math.min(1, Math.abs(weight) / weightMax)));
@@ -227,7 +226,7 @@ function textOf(weights: Float64Array, weightMax: number): string {
   }).join("");
 }
 
-/** Places of words and pairs that occur in much of the ham, as text: three characters of six bits each. */
+/** Places of words and pairs that are common in ham, as text: three characters of six bits each. */
 function commonPlaces(examples: readonly Example[]): string {
   const ham = examples.filter(({ isSpam }) => !isSpam);
   const counts = new Map<number, number>();

@@ -1,34 +1,34 @@
 /**
- * Ends what this process has started when this process ends without a chance to do it itself (SIGKILL, a crash).
+ * Stops this process's children if it dies without cleaning up (SIGKILL, a crash).
  *
  * @module
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** What is to be done, and as whom. */
+/** The script's parameters and account. */
 export interface WatchdogOptions {
-  /** The parameters `$1`, `$2` … of the script. */
+  /** `$1`, `$2` … of the script. */
   readonly args?: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** A shell that waits for this process to end. */
+/** A shell that waits for this process to die. */
 export interface Watchdog {
-  /** Sends it away without having done anything. */
+  /** Stops it without running the script. */
   dismiss(): void;
 }
 
-// A pipe that nothing refers to is closed by the garbage collector, and the watchdog would take us for dead.
+// Keeps the pipes referenced: garbage collection would close one, which looks like our death.
 const posted = new Set<ChildProcess>();
 
-/** Runs the shell script as soon as this process has ended, however that happens. It holds nothing up. */
+/** Runs the shell script once this process has died. It does not keep this process alive. */
 export function postWatchdog(script: string, { args = [], ...account }: WatchdogOptions = {}): Watchdog {
-  // Its input is a pipe from us, which the system closes when we end.
+  // Its input is our pipe, which the system closes when we die.
   const child: ChildProcess = spawn("/bin/sh", ["-c", `read -r _\n${script}`, "sh", ...args], {
     cwd: "/",
-    // In a session of its own, so that what ends our whole process group leaves it there.
+    // Its own session, so that it survives a signal to our process group.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
     ...account,
@@ -42,8 +42,7 @@ export function postWatchdog(script: string, { args = [], ...account }: Watchdog
 }
 
 /**
- * The script that ends the process group `$1`, with SIGKILL what has not ended after 25 s. `kill -TERM -- -1234` is
- * an error in Debian's shell.
+ * Stops the process group `$1`, with SIGKILL after 25 s. (`kill -TERM -- -1234` is an error in Debian's shell.)
  */
 export const endGroup = `
   kill -s TERM -- "-$1" || exit

@@ -1,5 +1,5 @@
 /**
- * Generates the parts of docs/webhooks.md that come from the source: fields, examples and the retry schedule.
+ * Generates the parts of docs/webhooks.md: fields, examples and the retry schedule.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const common = {
   attempt: 1,
 } as const;
 
-/** The complete example lead, with an unknown member. */
+/** The full example lead with an unknown field. */
 function leadEvent(): DeliveredEvent {
   const body = leadExamples.complete.body.replace(/\n\}$/, ',\n  "call_id": 12345678901234567890\n}');
   const found = validate(body, new Map([[foldArea("kitchen"), "kitchen"]]));
@@ -60,12 +60,12 @@ function formEvent(): DeliveredEvent {
   };
 }
 
-/** Indented; numbers keep all digits of the body. */
+/** Indented JSON; numbers keep all digits of the body. */
 function shown(event: DeliveredEvent, isTest = false): string {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
   const body = JSON.parse(
     webhookBody(event, { isTest }),
-    // Not in the types yet: the third argument has the number as it was written.
+    // The third argument, missing in the types, has the number's source text.
     ((_name: string, value: unknown, { source }: { source: string }) =>
       typeof value === "number" ? rawJSON(source) : value) as (name: string, value: unknown) => unknown,
   );
@@ -103,7 +103,7 @@ const leadRows: readonly Cells[] = [
   ["`cost_cents`", "", "The sender's `cost` for the lead, in whole cents."],
 ];
 
-/** The waits up to the longest, in words. */
+/** The delays up to the longest, in words. */
 function schedule(): string {
   const number = (name: "DELIVERY_BACKOFF_BASE_MS" | "DELIVERY_BACKOFF_CAP_MS" | "DELIVERY_ATTEMPTS_MAX") =>
     Number(variables[name].default);
@@ -125,7 +125,7 @@ function duration(ms: number): string {
   return `${Math.round(ms / 3_600_000)} h`;
 }
 
-/** The generated parts of the page by name. */
+/** The page's generated parts by name. */
 export const webhookParts: Readonly<Record<string, () => string>> = {
   "webhook of a lead": () => shown(leadEvent()),
   "webhook of a form": () => shown(formEvent()),

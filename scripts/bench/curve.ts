@@ -1,6 +1,6 @@
 /**
- * The cost of a lead as the store grows: one database is filled step by step, and at each size leads are posted with few
- * keys and with many.
+ * The cost of a lead as the store grows: fills one database step by step and, at each size, posts leads with few keys and
+ * with many.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { onStore, writeLoad } from "./posting.ts";
 import type { Tree } from "./programs.ts";
 import { addKeys, type Database, makeKeys } from "./stage.ts";
 
-/** An event with its entries in all indexes, and the WAL besides: enough, not exact. */
+/** A generous estimate: an event with its index entries, plus WAL. */
 const [bytesAnEvent, bytesOfWal] = [2_000, 8e9];
 
-/** The database that all points share, and that grows from one size to the next. */
+/** The database that all points share; it grows from one size to the next. */
 interface Store {
   readonly database: Database;
   readonly loads: ReadonlyMap<number, Load>;

@@ -1,5 +1,5 @@
 /**
- * The delivery: a backlog that the service drains, beside job queues in PostgreSQL with the same leads.
+ * Delivery: the service drains a backlog, compared with PostgreSQL job queues that hold the same leads.
  *
  * @module
  */
@@ -26,32 +26,32 @@ import {
   startService,
 } from "./programs.ts";
 
-/** What drains a backlog. */
+/** A program that drains a backlog. */
 interface Deliverer {
   /** The database with its backlog. */
   readonly template: string;
   readonly start: (databaseUrl: string, sinkUrl: string) => Promise<Program>;
-  /** Rows in its queue that are not done. */
+  /** Unfinished rows in its queue. */
   readonly countLeft: (sql: postgres.Sql) => postgres.PendingQuery<{ n: number }[]>;
 }
 
-/** What the sink has received. */
+/** The sink's counts. */
 interface Arrived {
   readonly requests: number;
-  /** Events, each counted once. */
+  /** Distinct events. */
   readonly distinct: number;
-  /** Of the first request, in nanoseconds of the machine's monotonic clock. */
+  /** When the first request came, in nanoseconds of the monotonic clock. */
   readonly firstNs: number;
 }
 
-/** Between looks at the sink. */
+/** Between reads of the sink's counts. */
 const pollMs = 20;
-/** Without an arrival for so long, the round has failed. */
+/** A round fails after this long without a delivery. */
 const silenceMaxMs = 20_000;
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The service, with its defaults. */
+/** The service with its default settings. */
 const ours: Open = async (bench) => {
   const database = await fillOutbox(bench);
   await database.disconnect();
@@ -68,7 +68,7 @@ async function fillOutbox({ stage, tree, options: { backlog }, bodies }: Bench) 
   return database;
 }
 
-/** A peer whose queue has the same bodies. */
+/** A peer with the same bodies in its queue. */
 const peer =
   (name: string, settings: Readonly<Record<string, number>>, countLeft: Deliverer["countLeft"]): Open =>
   async (bench) => {
@@ -88,10 +88,10 @@ const peer =
     });
   };
 
-/** Writes `event_id body` a line, as the service sends them. */
+/** Writes a line `event_id body` per event, as the service sends it. */
 async function writeBodies(sql: postgres.Sql, file: string): Promise<void> {
   const out = createWriteStream(file);
-  // As claim_outbox reads them.
+  // In claim_outbox's order.
   const rows = sql<Claimed[]>`
     select e.event_id, e.kind, t.slug as tenant, k.label as source, array_to_string(e.flags, ',') as flags,
       to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at,
@@ -110,10 +110,10 @@ async function writeBodies(sql: postgres.Sql, file: string): Promise<void> {
 const drains = (bench: Bench, deliverer: Deliverer) => ({ run: () => drain(bench, deliverer) });
 
 /**
- * Drains the whole backlog: the rate is from the first arrival at the sink until the queue is empty, the WAL from the
- * deliverer's start to its end. The sink's processor time is not counted.
+ * Drains the whole backlog. The rate is measured from the first delivery until the queue is empty, WAL over the program's
+ * lifetime; the sink's processor time is not counted.
  *
- * @throws {Error} when not every event has arrived exactly once, or something is left in the queue
+ * @throws {Error} unless every event arrived exactly once and the queue is empty
  */
 function drain({ stage, options: { backlog } }: Bench, deliverer: Deliverer): Promise<Measures> {
   return stage.lend(deliverer.template, async (database) => {
@@ -143,7 +143,7 @@ function drain({ stage, options: { backlog } }: Bench, deliverer: Deliverer): Pr
       } finally {
         await running.stop();
       }
-      // The counts of a connection are in once it has ended.
+      // A connection's statistics are complete once it has closed.
       await database.quiet();
       const after = await stage.counters();
       return {
@@ -157,7 +157,7 @@ function drain({ stage, options: { backlog } }: Bench, deliverer: Deliverer): Pr
   });
 }
 
-/** @throws {Error} when something came that is no delivery */
+/** @throws {Error} if a request was not a delivery */
 async function arrivedAt(sinkUrl: string): Promise<Arrived> {
   const { fault, ...arrived } = await (await fetch(`${sinkUrl}/arrived`)).json();
   if (fault !== "") throw new Error(`The sink: ${fault}`);
@@ -179,7 +179,7 @@ async function untilArrived(sinkUrl: string, count: number): Promise<Arrived> {
   }
 }
 
-/** Waits until nothing is left, two minutes at most. */
+/** Waits up to two minutes for an empty queue. */
 async function untilEmpty(countLeft: () => Promise<number>): Promise<void> {
   const deadlineMs = performance.now() + 120_000;
   for (let left = await countLeft(); left > 0; left = await countLeft()) {
@@ -190,7 +190,7 @@ async function untilEmpty(countLeft: () => Promise<number>): Promise<void> {
   }
 }
 
-/** `npm run bench -- delivery`. The peers' settings: the fastest of some fifteen combinations each. */
+/** `npm run bench -- delivery`. The peers' settings are the fastest of about fifteen combinations each. */
 export const delivery: Suite = {
   about: "a drained backlog, beside graphile-worker and pg-boss",
   hasPackages: true,
@@ -202,7 +202,7 @@ export const delivery: Suite = {
         { CONNECTIONS: 64, QUEUE_SIZE: 200, COMPLETE_DELAY_MS: 5 },
         (sql) => sql`select count(*)::int as n from graphile_worker.jobs`,
       ),
-      // It keeps what is completed, and removes it later.
+      // It keeps completed jobs and removes them later.
       "pg-boss": peer(
         "pg_boss",
         { CONNECTIONS: 64, BATCH_SIZE: 500, WORKERS: 4 },

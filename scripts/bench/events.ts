@@ -1,5 +1,5 @@
 /**
- * Stored events without posting them: as many as wanted, in a fraction of the time.
+ * Fills a database with events without posting them.
  *
  * @module
  */
@@ -14,28 +14,28 @@ import { say } from "./programs.ts";
 /** What to fill a database with. */
 interface FillOptions {
   readonly events: number;
-  /** Those that an earlier call has filled it with; the older ones of all. */
+  /** Events from earlier calls; the oldest ones. */
   readonly filled?: number;
-  /** Those that the last call will have filled it with. */
+  /** Events after the last call. */
   readonly total?: number;
-  /** Events that have an outbox row. */
+  /** Events with an outbox row. */
   readonly pending: number;
-  /** Leads as they are posted. */
+  /** Posted leads. */
   readonly bodies: readonly string[];
 }
 
 const chunkEvents = 250_000;
 
 /**
- * Fills a database as traffic of all its intake keys would have left it, one event every 5 s, the newest of which wait to
- * be delivered; then vacuums and analyzes it.
+ * Fills a database as if all its intake keys had posted, one event every 5 s, with the newest ones waiting for delivery;
+ * then vacuums and analyzes it.
  */
 export async function fill(
   sql: postgres.Sql,
   { events, filled = 0, total = events, pending, bodies }: FillOptions,
 ): Promise<void> {
   await createSamples(sql, bodies);
-  // The indexes are built at the end, in one go; what constraint triggers would check holds by construction.
+  // Indexes are built once at the end; the data satisfies the constraint triggers by construction.
   const indexes = await sql<{ name: string; text: string }[]>`
     select indexname as name, indexdef as text from pg_indexes
     where tablename = 'event' and indexname <> 'event_pkey'`;
@@ -45,7 +45,7 @@ export async function fill(
   await sql`set maintenance_work_mem = '1GB'`;
   for (let from = filled; from < events; from += chunkEvents) {
     const to = Math.min(from + chunkEvents, events);
-    // Ids are made as accept.sql makes them.
+    // Ids are generated as in accept.sql.
     await sql`
       insert into event (
         event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
@@ -59,19 +59,19 @@ export async function fill(
       join bench_key as k on k.number = n % (select max(count) from bench_key)
       cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
       order by n`;
-    // So that the WAL of all of it is not kept.
+    // So that not all of the WAL is kept.
     await sql`checkpoint`;
     say(`filling: ${digits(to)} events`);
   }
   for (const { text } of indexes) await sql.unsafe(text);
-  // As fill_lead_contact does.
+  // As in fill_lead_contact.
   await sql`
     insert into lead_contact (event_id, phone, email, last_name)
     select e.event_id, l.phone, l.email, lower(l.last_name collate "C")
     from event as e cross join lateral json_to_record(e.lead) as l (phone text, email text, last_name text)
     where not exists (select from lead_contact as c where c.event_id = e.event_id)
     order by e.event_id`;
-  // Where newer events were there already, its pages were split in the middle.
+  // Inserting before newer events has split its pages.
   await sql`reindex index event_pkey`;
   if (pending > 0) {
     await sql`
@@ -85,7 +85,7 @@ export async function fill(
   await sql`vacuum analyze`;
 }
 
-/** A lead as the table `event` stores it; an area that no vocabulary knows stays as it came. */
+/** A lead as the table `event` stores it; an area outside the vocabulary is kept as posted. */
 export function toStored(raw: string) {
   const verdict = validate(raw, new Map());
   if (verdict.kind !== "valid") {
@@ -97,7 +97,7 @@ export function toStored(raw: string) {
   return { content, flags: `{${flags.join(",")}}`, lead: JSON.stringify(lead), raw, extra };
 }
 
-/** Normalized leads to copy from, as large as those that are posted, and the keys that they came with. */
+/** Normalized leads to copy, as large as posted ones, and their keys. */
 async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Promise<void> {
   const samples = bodies.map((raw, number) => ({ number, ...toStored(raw) }));
   await sql`

@@ -1,5 +1,5 @@
 /**
- * The intake: throughput, latency, writes, memory and start, beside its peers on one PostgreSQL.
+ * Intake: throughput, latency, writes, memory and start, compared with its peers on one PostgreSQL.
  *
  * @module
  */
@@ -12,24 +12,24 @@ import { buildService, cpuSeconds, memoryMiB, startPeer, startService } from "./
 /** The service. */
 export const startOurs: Start = (bench, { url }) => startService(bench, { DATABASE_URL: url });
 
-/** Chosen: 8, the fastest of 4, 8, 12, 16, 24, 32 and 64. With one request in flight one connection is in use. */
+/** Chosen: 8, the fastest of 4, 8, 12, 16, 24, 32 and 64. One request in flight uses one connection. */
 const startFastify = (poolSize: number): Start => (_bench, { url }) =>
   startPeer("fastify", { DATABASE_URL: url, POOL_SIZE: poolSize });
 
-/** A server that stores, on a fresh database each round. */
+/** A server that stores leads, with a new database for each round. */
 const onFresh = (start: Start, connections?: number): Open => (bench) => ({
   run: () => bench.stage.lend(bench.tree, (database) => onStore(bench, database, start, connections)),
 });
 
-/** The bare server: it parses the body, answers and does nothing else. */
+/** The bare server, which only parses the body and answers. */
 export const bare: Open = async (bench) => {
   const target = await startPeer("bare", {});
   return { run: async () => (await loadTarget(bench, target)).measures, close: () => target.stop() };
 };
 
-/** From the start of the process to its first 202, on a migrated database. */
+/** From process start to the first 202, on a migrated database. */
 const start: Open = async (bench) => {
-  // Built before the clock runs.
+  // Build before timing starts.
   await buildService(bench.tree);
   const database = await bench.stage.createDatabase(bench.tree);
   let starts = 0;

@@ -1,5 +1,5 @@
--- wrk's request maker: each request is one of the prepared leads with an Idempotency-Key of its own.
--- Arguments after "--": the file of bodies (one a line), the file of API keys, a prefix no other run has.
+-- Generates wrk's requests: each is a prepared lead with a unique Idempotency-Key.
+-- Arguments after "--": the file of bodies (one per line), the file of API keys, a prefix unique to the run.
 
 local heads, keys, tails, count, sent = {}, {}, {}, 0, 0
 local threads = 0

@@ -1,5 +1,5 @@
 /**
- * Leads as a provider might send them: varied, between 500 and 700 bytes, the same ones in every run.
+ * Realistic leads: varied, 500 to 700 bytes, the same ones in every run.
  *
  * @module
  */
@@ -33,8 +33,8 @@ const sentences = [
 const phones = ["(512) 555-01##", "+1 208 555 01##", "416.555.01##", "801-555-01##", "16515550 1##"];
 
 /**
- * Makes `count` request bodies. Half have a cost, a tenth fields of the provider's own, 3 % an area that the
- * vocabulary does not know and 2 % a phone number from elsewhere.
+ * Generates `count` request bodies. Half have a cost, a tenth have unknown fields, 3 % an area outside the vocabulary and
+ * 2 % a foreign phone number.
  */
 export function makeBodies(count: number): string[] {
   const luck = new Luck(20_260_824);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- SUITE`: measures this service side by side with its peers, or with another checkout of itself
- * (`--against`), and prints the measures of each and their ratios.
+ * `npm run bench -- SUITE`: measures this service side by side with its peers, or with another checkout (`--against`), and
+ * prints each one's figures and their ratios.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { Stage } from "./stage.ts";
 
 const suites: Readonly<Record<string, Suite>> = { intake, delivery, curve };
 
-/** Different bodies that are posted in turn. */
+/** Distinct bodies to cycle through. */
 const bodyCount = 2_000;
 
 const help = `npm run bench -- SUITE [options]
@@ -29,24 +29,24 @@ const help = `npm run bench -- SUITE [options]
 ${Object.entries(suites).map(([name, { about }]) => `  ${name.padEnd(14)}  ${about}`).join("\n")}
 
   --rounds N      interleaved rounds (5)
-  --seconds N     measured seconds of a round (10)
-  --warm-up N     seconds before each round (4)
-  --against REF   this tree's service beside that of a commit or another folder, instead of the peers
-  --runtime R     what the service runs on: node or deno
+  --seconds N     measured seconds per round (10)
+  --warm-up N     seconds of warm-up before each round (4)
+  --against REF   compare with the service of a commit or folder instead of the peers
+  --runtime R     the service's runtime: node or deno
   --sizes N,…     curve: stored events (0,1000000,5000000,20000000)
-  --keys N,…      curve: keys that leads come with (1,100,10000)
-  --backlog N     delivery: leads that wait to be drained (100000)`;
+  --keys N,…      curve: API keys in use (1,100,10000)
+  --backlog N     delivery: leads in the backlog (100000)`;
 
-/** Installs the peers' packages when they are missing or out of date. */
+/** Installs the peers' packages if they are missing or outdated. */
 async function installPeers(): Promise<void> {
   const folder = fileURLToPath(new URL(".", import.meta.url));
   const installed = join(folder, "node_modules", ".package-lock.json");
   const lock = join(folder, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   say("npm ci --prefix scripts/bench");
-  // With the whole environment: it may name a proxy or a certificate.
+  // With the whole environment, which may have a proxy or a certificate.
   await run("npm", ["ci", "--prefix", folder], { timeoutMs: 300_000, env: process.env });
-  // Deno's type check of the whole repository would trip over a second copy of Node's types.
+  // A second copy of Node's types would break Deno's type check of the repository.
   rmSync(join(folder, "node_modules", "@types"), { recursive: true, force: true });
 }
 
@@ -54,7 +54,7 @@ async function main(suite: Suite, options: Options, against: string | undefined)
   mkdirSync(buildFolder, { recursive: true });
   const [load = 0] = loadavg();
   if (load > 0.5) {
-    say(`The machine is busy (load ${load.toFixed(1)}): look at ratios and processor time.`);
+    say(`The machine is busy (load ${load.toFixed(1)}): trust the ratios and processor time.`);
   }
   if (suite.hasPackages && against === undefined) await installPeers();
   const other = against === undefined ? undefined : await openTree(against);

@@ -1,6 +1,5 @@
 /**
- * How contenders are compared: they run interleaved rounds, and every measure of ours is told as a ratio to the
- * peers' measure of the same name.
+ * Compares contenders: they run interleaved rounds, and each of our figures is also reported as a ratio to the peers'.
  *
  * @module
  */
@@ -8,35 +7,35 @@
 import { type Measures, say, type Tree } from "./programs.ts";
 import type { Stage } from "./stage.ts";
 
-/** The files with the leads and the keys, one a line. */
+/** The files with leads and keys, one per line. */
 export interface Load {
   readonly bodiesFile: string;
   readonly keysFile: string;
 }
 
-/** The settings of a run. */
+/** A run's settings. */
 export interface Options {
   readonly rounds: number;
-  /** Measured seconds of a round. */
+  /** Measured seconds per round. */
   readonly seconds: number;
-  /** Before each round, not counted. */
+  /** Seconds before each round, not measured. */
   readonly warmUpSeconds: number;
-  /** Curve: stored events, and keys that leads come with, ascending. */
+  /** Curve: stored events and API keys, ascending. */
   readonly sizes: readonly number[];
   readonly keys: readonly number[];
-  /** Delivery: leads that wait to be drained. */
+  /** Delivery: leads in the backlog. */
   readonly backlog: number;
-  /** What our service runs on. */
+  /** Our service's runtime. */
   readonly runtime: "node" | "deno";
 }
 
-/** What every contender works with. */
+/** What all contenders share. */
 export interface Bench {
   readonly options: Options;
   readonly stage: Stage;
-  /** Whose service is ours. */
+  /** The checkout of our service. */
   readonly tree: Tree;
-  /** Leads as they are posted, and the files from which wrk and the other clients read them. */
+  /** The leads to post, and the files that wrk and the other clients read. */
   readonly bodies: readonly string[];
   readonly load: Load;
 }
@@ -59,14 +58,14 @@ export interface Group {
 /** A suite of benchmarks. */
 export interface Suite {
   readonly about: string;
-  /** Whether `scripts/bench/package.json` has peers of it. */
+  /** Whether its peers are in `scripts/bench/package.json`. */
   readonly hasPackages?: boolean;
   readonly groups: (options: Options) => readonly Group[];
 }
 
 type Samples = ReadonlyMap<string, readonly Measures[]>;
 
-/** Runs the rounds of a group, with `other` beside ours instead of the peers, and returns the lines of its report. */
+/** Runs a group's rounds, comparing with `other` if given, else the peers; returns the report's lines. */
 export async function measure(group: Group, bench: Bench, other: Tree | undefined): Promise<string[]> {
   const ours = Object.keys(group.ours);
   const named = (name: string, tree: Tree) => other === undefined ? name : `${name}, ${tree.name}`;
@@ -88,13 +87,13 @@ export async function measure(group: Group, bench: Bench, other: Tree | undefine
         ? Object.keys(group.peers ?? {}).map((peer) => [name, peer] as const)
         : [[named(name, bench.tree), named(name, other)] as const]
     );
-    return [...tell(samples), ...pairs.flatMap(([mine, theirs]) => compare(samples, mine, theirs))];
+    return [...report(samples), ...pairs.flatMap(([mine, theirs]) => compare(samples, mine, theirs))];
   } finally {
     for (const contender of contenders.values()) await contender.close?.();
   }
 }
 
-/** Each round starts with another contender, so that none has the same place every time. */
+/** Rotates the order, so that no contender always goes first. */
 async function takeTurns(contenders: ReadonlyMap<string, Contender>, rounds: number): Promise<Samples> {
   const order = [...contenders];
   const samples = new Map(order.map(([name]): [string, Measures[]] => [name, []]));
@@ -103,14 +102,14 @@ async function takeTurns(contenders: ReadonlyMap<string, Contender>, rounds: num
       const [name, contender] = order[(round + turn) % order.length] as (typeof order)[number];
       const measures = await contender.run();
       samples.get(name)?.push(measures);
-      const told = Object.entries(measures).map(([measure, value]) => `${measure} ${digits(value)}`);
-      say(`round ${round + 1}, ${name}: ${told.join("; ")}`);
+      const figures = Object.entries(measures).map(([measure, value]) => `${measure} ${digits(value)}`);
+      say(`round ${round + 1}, ${name}: ${figures.join("; ")}`);
     }
   }
   return samples;
 }
 
-function tell(samples: Samples): string[] {
+function report(samples: Samples): string[] {
   return [...samples].flatMap((
     [name, rounds],
   ) => [
@@ -121,7 +120,7 @@ function tell(samples: Samples): string[] {
   ]);
 }
 
-/** The spread is that of the ratios within a round. */
+/** Ratios are computed within a round; the spread is over rounds. */
 function compare(samples: Samples, mine: string, theirs: string): string[] {
   const [ours = [], peers = []] = [samples.get(mine), samples.get(theirs)];
   const shared = Object.keys(ours[0] ?? {}).filter((measure) => measure in (peers[0] ?? {}));
@@ -143,7 +142,7 @@ function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (sorted[middle - 1] as number + upper) / 2;
 }
 
-/** A number with three or more significant digits, thousands set apart. */
+/** A number with at least three significant digits and thousands separators. */
 export function digits(value: number): string {
   const decimals = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -1,5 +1,5 @@
 /**
- * A round of leads that wrk posts to a server, and what the server has written.
+ * A round in which wrk posts leads to a server, and what the server wrote.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import type { Bench, Load } from "./measure.ts";
 import { buildFolder, type Measures, memoryMiB, meter, type Program, run } from "./programs.ts";
 import type { Database } from "./stage.ts";
 
-/** Starts a server that stores in the database. */
+/** Starts a server that stores leads in the database. */
 export type Start = (bench: Bench, database: Database) => Promise<Program>;
 
 /** Requests in flight at saturation. */
 export const inFlight = 64;
 
-/** V8 has compiled what is called often after so many leads; a busy machine takes several runs for them. */
+/** Leads until V8 has compiled the hot code; a busy machine needs several runs. */
 const warmUpLeads = 20_000;
 const warmUpRunsMax = 8;
 
 const scriptFile = fileURLToPath(new URL("lead.lua", import.meta.url));
 
-/** Writes the files that wrk reads the leads and keys from; `name` is that of the keys' file. */
+/** Writes the files of leads and keys for wrk; `name` names the keys' file. */
 export function writeLoad(bodies: readonly string[], keys: readonly string[], name = "keys"): Load {
   const load = { bodiesFile: join(buildFolder, "bodies.jsonl"), keysFile: join(buildFolder, `${name}.txt`) };
   writeFileSync(load.bodiesFile, bodies.map((body) => `${body}\n`).join(""));
@@ -32,7 +32,7 @@ export function writeLoad(bodies: readonly string[], keys: readonly string[], na
   return load;
 }
 
-/** What `lead.lua` prints. */
+/** The output of `lead.lua`. */
 interface Posts {
   readonly requests: number;
   readonly durationUs: number;
@@ -43,10 +43,10 @@ interface Posts {
   readonly failed: number;
 }
 
-/** @throws {Error} when an answer was an error or a connection failed */
+/** @throws {Error} if a response was an error or a connection failed */
 async function post(url: string, load: Load, connections: number, seconds: number): Promise<Posts> {
   const said = await run("wrk", [
-    // On two cores a second thread only takes time from the server.
+    // On two cores a second thread would only compete with the server.
     "--threads=1",
     `--connections=${connections}`,
     `--duration=${seconds}s`,
@@ -65,7 +65,7 @@ async function post(url: string, load: Load, connections: number, seconds: numbe
   return result;
 }
 
-/** Warms a target up and loads it. */
+/** Warms a target up and measures it. */
 export async function loadTarget(
   { options, stage, load }: Bench,
   target: Program,
@@ -73,7 +73,7 @@ export async function loadTarget(
 ): Promise<{ measures: Measures; answers: number; unanswered: number }> {
   const url = `${target.urls.intake}/v1/intake`;
   let answers = 0;
-  // wrk leaves while requests are in flight.
+  // wrk exits with requests still in flight.
   let unanswered = connections;
   for (let runs = 0; runs < warmUpRunsMax && answers < warmUpLeads; runs += 1) {
     answers += (await post(url, load, connections, options.warmUpSeconds)).requests;
@@ -99,9 +99,9 @@ export async function loadTarget(
 }
 
 /**
- * Runs a round of a target that stores; what it writes is counted over its whole life, warm-up included.
+ * Runs a round of a target that stores leads; writes are counted over its whole lifetime, warm-up included.
  *
- * @throws {Error} when the store does not hold what was acknowledged
+ * @throws {Error} if the store lacks an acknowledged lead
  */
 export async function onStore(
   bench: Bench,

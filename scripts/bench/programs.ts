@@ -1,5 +1,5 @@
 /**
- * The processes that a benchmark starts, and what they use: all of them end with it, however it ends.
+ * A benchmark's processes and their resource use; all of them end with the benchmark.
  *
  * @module
  */
@@ -15,19 +15,19 @@ import { variables } from "../../src/settings/variables.ts";
 import { childrenOf } from "../processes.ts";
 import { postWatchdog } from "../watchdog.ts";
 
-/** The environment of a process, beside `PATH` and `HOME`. */
+/** A process's environment, in addition to `PATH` and `HOME`. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The result of a round, by name and unit. */
+/** A round's figures, by name and unit. */
 export type Measures = Readonly<Record<string, number>>;
 
-/** A process that runs, and where it listens. */
+/** A running process and its addresses. */
 export interface Program {
   readonly pid: number;
-  /** By the listener's name. */
+  /** Addresses by listener. */
   readonly urls: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** Asks it to stop and returns when it is gone. */
+  /** Stops it; resolves when it has exited. */
   stop(): Promise<void>;
 }
 
@@ -39,23 +39,23 @@ export interface Tree {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where a benchmark leaves its files. */
+/** Where a benchmark writes its files. */
 export const buildFolder = join(root, "build/bench");
 
-/** The Node that runs the peers, whatever runs the benchmark. */
+/** The Node for the peers, even if Deno runs the benchmark. */
 export const node = process.versions.deno === undefined
   ? process.execPath
   : join(root, "node_modules/.bin/node");
 
-/** The checkout that this file is in. */
+/** This file's checkout. */
 export const thisTree: Tree = { name: "this tree", folder: root };
 
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 25_000;
-/** Between looks at a log. */
+/** Between reads of a log. */
 const pollMs = 5;
 
-/** Prints to the standard error; the standard output is for the result. */
+/** Prints to standard error; standard output is for results. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -63,9 +63,9 @@ export function say(line: string): void {
 const environment = (env: Environment = {}) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
 
 /**
- * Runs a process to its end, and returns its standard output.
+ * Runs a process and returns its standard output.
  *
- * @throws {Error} with its standard error, when it fails or runs longer than `timeoutMs`
+ * @throws {Error} with its standard error, if it fails or runs longer than `timeoutMs`
  */
 export async function run(
   command: string,
@@ -77,8 +77,7 @@ export async function run(
 }
 
 /**
- * Another checkout: a folder, or a commit by any name that git knows, which is put into the build folder. It runs with
- * this one's packages.
+ * Another checkout: a folder, or a commit that is checked out into the build folder and uses this tree's packages.
  */
 export async function openTree(reference: string): Promise<Tree> {
   if (existsSync(join(reference, "src/main.ts"))) {
@@ -96,10 +95,10 @@ export async function openTree(reference: string): Promise<Tree> {
 }
 
 /**
- * Starts a process and waits until its log has `"event":"started"`, or, with `listener`, until that surface listens;
- * the peers log it as the service does.
+ * Starts a process and waits for `"event":"started"` in its log, or, with `listener`, until that surface listens. The peers
+ * log the same events.
  *
- * @throws {Error} with the end of its log, when it does not come
+ * @throws {Error} with the end of its log, if it does not start
  */
 export async function startProgram(
   name: string,
@@ -118,7 +117,7 @@ export async function startProgram(
   const awaited = listener === undefined ? '"event":"started"' : `"surface":"${listener}"`;
   const deadlineMs = performance.now() + startTimeoutMs;
   while (true) {
-    // Whether it has ended is asked first: nothing is logged after the look.
+    // Check for its exit before reading the log, so that no line is missed.
     const failed = hasEnded(child) || performance.now() > deadlineMs;
     const lines = readFileSync(logFile, "utf8").split("\n");
     if (lines.slice(0, -1).some((line) => line.includes(awaited))) {
@@ -152,7 +151,7 @@ const settings = (pattern: RegExp, value: string) =>
     Object.keys(variables).filter((name) => pattern.test(name)).map((name) => [name, value]),
   );
 
-/** Limits so high that they never refuse, and each surface on a port of its own. */
+/** Limits too high to refuse anything, and a free port for each surface. */
 const benchSettings = {
   ...settings(/_(PER_MINUTE|BURST)$/, "999999999"),
   ...settings(/_LISTEN$/, "127.0.0.1:0"),
@@ -160,7 +159,7 @@ const benchSettings = {
 
 const building = new Map<string, Promise<unknown>>();
 
-/** Builds the one file that a release has, once a run, and returns its path below the checkout. */
+/** Builds a release's program once per run and returns its path in the checkout. */
 export async function buildService({ folder }: Tree): Promise<string> {
   const built = building.get(folder) ?? run(node, ["scripts/build.ts"], { cwd: folder, timeoutMs: 60_000 });
   building.set(folder, built);
@@ -168,7 +167,7 @@ export async function buildService({ folder }: Tree): Promise<string> {
   return "build/programs/service.js";
 }
 
-/** Starts the service of a checkout as a release has it, with Node's flags of `npm run service`. */
+/** Starts a checkout's service as in a release, with Node's flags from `npm run service`. */
 export async function startService(
   { tree, options }: { readonly tree: Tree; readonly options: { readonly runtime: "node" | "deno" } },
   env: Readonly<Record<string, string>>,
@@ -184,7 +183,7 @@ export async function startService(
   return await startProgram(name, command, { cwd: tree.folder, env: given, listener });
 }
 
-/** Starts a program of `peers/`. */
+/** Starts a program from `peers/`. */
 export function startPeer(
   name: string,
   settings: Readonly<Record<string, string | number>>,
@@ -196,23 +195,23 @@ export function startPeer(
   });
 }
 
-/** The memory of a process in MiB: `VmRSS` is resident, `VmHWM` the most that it ever had. */
+/** A process's memory in MiB: `VmRSS` is resident, `VmHWM` its peak. */
 export function memoryMiB(pid: number, name: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
 }
 
-/** Seconds of processor time of a process and of its children, those included that have ended. */
+/** Processor seconds of a process and its children, including those that have exited. */
 export function cpuSeconds(pid: number): number {
   const [own = 0, ended = 0] = ticks(pid);
   return (own + ended + childrenOf(pid).reduce((sum, child) => sum + (ticks(child.pid)[0] ?? 0), 0)) / 100;
 }
 
-/** Of a process, and of its children that have ended, in the kernel's hundredths of a second. */
+/** Of a process and its exited children, in clock ticks of 10 ms. */
 function ticks(pid: number): readonly number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // After the program's name in parentheses: utime, stime and those of ended children are the 12th to 15th field.
+    // Fields 12 to 15 after the parenthesized name: utime, stime, cutime, cstime.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ").slice(11, 15).map(Number);
     const [user, system, endedUser, endedSystem] = fields as [number, number, number, number];
     return [user + system, endedUser + endedSystem];
@@ -221,7 +220,7 @@ function ticks(pid: number): readonly number[] {
   }
 }
 
-/** Counts processor time from now on; the function it returns divides it by a count. */
+/** Starts counting processor time; the returned function divides it by a count. */
 export function meter(pids: Readonly<Record<string, number>>): (count: number, what: string) => Measures {
   const read = () => Object.entries(pids).map(([name, pid]): [string, number] => [name, cpuSeconds(pid)]);
   const before = new Map(read());

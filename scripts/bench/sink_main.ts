@@ -1,6 +1,6 @@
 /**
- * The HTTP sink, a process of its own: it answers 200 to every delivery at once, and counts. It only splits the bytes, so
- * that what is measured is the deliverer.
+ * The HTTP sink, a separate process that answers 200 to every delivery and counts. It only splits bytes, so that the
+ * benchmark measures the sender.
  *
  * @module
  */
@@ -16,7 +16,7 @@ let requests = 0;
 let firstNs = 0;
 let fault = "";
 
-/** Answers a request; `head` is all before the empty line. */
+/** Answers a request; `head` is everything before the empty line. */
 function take(head: string, socket: Socket): void {
   const id = /^PUT \/v1\/events\/(\w+) HTTP\/1\.1\r\n/.exec(head)?.[1];
   if (id !== undefined) {
@@ -46,7 +46,7 @@ const server = net.createServer((socket) => {
       held = held.subarray(end);
     }
   });
-  // Whoever delivers may be killed.
+  // The sender may be killed.
   socket.on("error", () => socket.destroy());
 });
 server.listen(0, "127.0.0.1", () => {

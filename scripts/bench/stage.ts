@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL of every contender: one server with one set of settings, whose databases are copies of one migrated and
- * seeded template.
+ * The contenders' PostgreSQL: one server and one set of settings; every database is a copy of a migrated and seeded
+ * template.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { makeKey } from "../../src/contract/api_key.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { node, run, type Tree } from "./programs.ts";
 
-/** `max_wal_size` and `checkpoint_timeout`: no checkpoint falls into one round and not into another. */
+/** `max_wal_size` and `checkpoint_timeout` are high, so that no round has a checkpoint. */
 const settings = {
   fsync: "on",
   full_page_writes: "on",
@@ -25,7 +25,7 @@ const settings = {
   max_connections: 200,
 } as const;
 
-/** API keys of the template, each bound to a campaign, so that no row of spend is what all wait for. */
+/** The template's API keys, each with its own campaign, so that no spend row is contended. */
 export const keyCount = 16;
 
 /** A copy of the template. */
@@ -33,20 +33,20 @@ export interface Database {
   readonly name: string;
   readonly url: string;
   readonly sql: postgres.Sql;
-  /** Waits until no other client is connected: then their statistics are in. */
+  /** Waits until no other client is connected, so that statistics are complete. */
   quiet(): Promise<void>;
-  /** Ends our own connection; it can then be a template. */
+  /** Closes our own connection, so that the database can be a template. */
   disconnect(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Totals of the server since it started: flushes of the WAL to the disk, and its bytes. */
+/** The server's totals since its start: WAL syncs and WAL bytes. */
 export interface Counters {
   readonly syncs: number;
   readonly bytes: number;
 }
 
-/** Adds a tenant with a route, a campaign and an intake key for each of these keys. */
+/** Adds a tenant with a route, and a campaign and an intake key per given key. */
 export async function addKeys(sql: postgres.Sql, keys: readonly string[]): Promise<void> {
   const digests = keys.map((key) => createHash("sha256").update(key).digest("hex"));
   await sql`
@@ -62,7 +62,7 @@ export async function addKeys(sql: postgres.Sql, keys: readonly string[]): Promi
   await sql`vacuum analyze`;
 }
 
-/** New API keys of the intake. */
+/** New intake keys. */
 export const makeKeys = (count: number) =>
   Array.from(
     { length: count },
@@ -71,7 +71,7 @@ export const makeKeys = (count: number) =>
 
 /** The running server. */
 export class Stage {
-  /** API keys that work in every database. */
+  /** API keys that are valid in every database. */
   readonly keys = makeKeys(keyCount);
   readonly #server: EmbeddedPostgres;
   readonly #admin: postgres.Sql;
@@ -88,7 +88,7 @@ export class Stage {
     return new Stage(await startPostgres({ settings }));
   }
 
-  /** Where the server keeps its data. */
+  /** The server's data folder. */
   get dataFolder(): string {
     return this.#server.dataFolder;
   }
@@ -98,7 +98,7 @@ export class Stage {
     return this.#server.pid;
   }
 
-  /** The server's version and settings, as it reports them. */
+  /** The server's version and settings. */
   async describe(): Promise<string> {
     const rows = await this.#admin<{ name: string; value: string }[]>`
       select name, current_setting(name) as value
@@ -106,7 +106,7 @@ export class Stage {
     return `PostgreSQL: ${rows.map(({ name, value }) => `${name} ${value}`).join(", ")}`;
   }
 
-  /** A new database for the service of a tree. */
+  /** A new database for a tree's service. */
   async createDatabase(tree: Tree): Promise<Database> {
     let template = this.#templates.get(tree);
     if (template === undefined) {
@@ -125,7 +125,7 @@ export class Stage {
   async #copy(template: string): Promise<Database> {
     this.#databases += 1;
     const name = `bench_${this.#databases}`;
-    // Copied through the WAL, which takes no checkpoint.
+    // `strategy wal_log` copies without a checkpoint.
     await this.#admin.unsafe(`create database ${name} template ${template} strategy wal_log`);
     const url = this.#server.databaseUrl(name);
     const sql = connect(url);
@@ -151,7 +151,7 @@ export class Stage {
     };
   }
 
-  /** Lends a database that a tree's service has not used, or a copy of the named one, after a checkpoint. */
+  /** Provides an unused database for a tree's service, or a copy of the named one, after a checkpoint. */
   async lend<T>(from: Tree | string, work: (database: Database) => Promise<T>): Promise<T> {
     const database = await (typeof from === "string" ? this.#copy(from) : this.createDatabase(from));
     await this.checkpoint();
@@ -162,7 +162,7 @@ export class Stage {
     }
   }
 
-  /** The totals. Those of a connection are in once it is closed. */
+  /** The totals; a connection's statistics count once it is closed. */
   async counters(): Promise<Counters> {
     const [row] = await this.#admin<[Counters]>`
       select
@@ -171,12 +171,12 @@ export class Stage {
     return row;
   }
 
-  /** Writes everything to its place, so that no contender pays for the one before it. */
+  /** Runs a checkpoint, so that no contender pays for the previous one. */
   async checkpoint(): Promise<void> {
     await this.#admin`checkpoint`;
   }
 
-  /** Ends the server and removes its data. */
+  /** Stops the server and removes its data. */
   async close(): Promise<void> {
     await this.#admin.end({ timeout: 1 }).catch(() => {});
     await this.#server.stop();

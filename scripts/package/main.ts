@@ -1,7 +1,6 @@
 /**
- * `npm run package`: a release as a tarball, into `build/`. The same
- * sources give the same bytes: names are sorted, everything is root's, and times are those of the last commit, or of
- * `SOURCE_DATE_EPOCH`.
+ * `npm run package`: writes a release's tarball to `build/`. It is reproducible: names are sorted, files belong to root,
+ * and times come from the last commit or `SOURCE_DATE_EPOCH`.
  *
  * @module
  */
@@ -60,7 +59,7 @@ function sourceEpoch(): number {
       execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, stdio: ["ignore", "pipe", "ignore"] }),
     );
   } catch {
-    // No repository: an unpacked copy of the sources.
+    // An unpacked copy of the sources without a repository.
     return Math.floor(statSync(join(root, "package.json")).mtimeMs / 1_000);
   }
 }

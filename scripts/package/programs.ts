@@ -1,6 +1,6 @@
 /**
- * The two processes in one file each, with all that they import: no type is taken away and no package looked for at
- * their start. Names stay as they are, and a map beside each file leads to the sources.
+ * Bundles each of the two processes into one file, so that nothing is stripped or resolved at start. Names are kept, and
+ * each file has a source map.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-/** Where they are, in the folder of a release or of the repository. */
+/** Their folder in a release or the repository. */
 export const programsFolder = "build/programs";
 
-/** Their names, each with what it is made of. */
+/** Their names and entry modules. */
 const entryPoints = { service: "src/main.ts", actions: "src/actions/main.ts" };
 
-/** What is packed as CommonJS asks for Node's own modules by `require`; an old Node has no such way. */
+/** Bundled CommonJS calls `require` for Node's modules, which an ES module lacks. */
 const requireOfNode = `const require = process.getBuiltinModule;
 if (require === undefined) {
   console.error("This needs Node 22.18 or later, and this is " + process.version);
@@ -23,10 +23,10 @@ if (require === undefined) {
 }`;
 
 /**
- * Writes them from the sources and packages of a folder, the version of its package.json included. The same sources give
- * the same bytes.
+ * Writes the programs from a folder's sources and packages, with the version of its package.json. The output is
+ * reproducible.
  *
- * @throws {Error} when a source is not what it should be
+ * @throws {Error} if a source cannot be bundled
  */
 export async function buildPrograms(root: string, outdir = join(root, programsFolder)): Promise<void> {
   const { outputFiles, metafile } = await build({
@@ -39,7 +39,7 @@ export async function buildPrograms(root: string, outdir = join(root, programsFo
     target: "node22",
     banner: { js: requireOfNode },
     sourcemap: "linked",
-    // The sources are there.
+    // The source files are present.
     sourcesContent: false,
     legalComments: "eof",
     plugins: [ownFiles(root, outdir)],
@@ -58,8 +58,8 @@ export async function buildPrograms(root: string, outdir = join(root, programsFo
 }
 
 /**
- * A program that takes Node's own modules as they are. An `import` reads each of their members, and loads with them what
- * nobody asked for: fetch and the web streams with `node:http` (3 MiB of memory and 10 ms of processor time).
+ * Replaces imports of Node's modules by `process.getBuiltinModule`. An `import` reads every member and loads what is not
+ * needed: fetch and web streams with `node:http` (3 MiB of memory and 10 ms of processor time).
  */
 function withoutFacades(text: string, count: number): string {
   let found = 0;
@@ -76,14 +76,14 @@ function withoutFacades(text: string, count: number): string {
   return taken;
 }
 
-/** V8 keeps a source with any other character in two bytes each, and scans it more slowly. */
+/** V8 stores a source with any other character in two bytes per character and scans it more slowly. */
 function inAscii(text: string): string {
   const raw = /\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.exec(text);
   if (raw !== null) throw new Error(`This must not be written as an escape: ${raw[0]}`);
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Leads a module's `new URL("…", import.meta.url)` to the same file from where the program is. */
+/** Rewrites a module's `new URL("…", import.meta.url)` relative to the program. */
 function ownFiles(root: string, outdir: string): Plugin {
   return {
     name: "own files",

@@ -1,6 +1,6 @@
 /**
- * The tree of a release: what a machine needs to run the service and to operate it, its own Node included, so that
- * PostgreSQL, openssl and systemd are all that has to be there.
+ * A release's tree: everything needed to run and operate the service, including Node; the machine only needs PostgreSQL,
+ * openssl and systemd.
  *
  * @module
  */
@@ -24,29 +24,29 @@ import { buildPrograms } from "./programs.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What an operator's machine has of the repository, as it stands; the rest of `scripts/` comes with {@linkcode programs}. */
+/** Files copied unchanged; the rest of `scripts/` follows from {@linkcode programs}. */
 const parts = [
   ...["src", "sql", "package.json", "package-lock.json", "deno.json", "LICENSE", "README.md", "CHANGELOG.md"],
   ...["install.sh", "upgrade.sh", "install", "systemd", "check_node.js"].map((name) => `scripts/${name}`),
 ];
 
-/** What an operator runs, with all that it imports. Tests, benchmarks and what makes committed files stay behind. */
+/** Scripts that an operator runs; their imports are included. Tests, benchmarks and generators are not. */
 const programs = ["migrate.ts", "ctl.ts", "build_site.ts"].map((name) => `scripts/${name}`);
 
-/** Folders of more that an operator needs. */
+/** Further folders that an operator needs. */
 const optional = ["scripts/monitoring", "scripts/backup", "scripts/restore.sh"];
 
-/** The digests of a release's files, by which an installation knows that all of it is there. */
+/** The digests of a release's files, with which the installer verifies it. */
 const manifestName = "SHA256SUMS";
 
-/** What is made. */
+/** How to build a release. */
 export interface ReleaseOptions {
-  /** The folder to fill; what is there goes. */
+  /** The folder to fill; its contents are removed first. */
   readonly folder: string;
   readonly version: string;
 }
 
-/** Fills the folder with a release, for the machine's own processor. */
+/** Fills the folder with a release for this machine's processor. */
 export async function makeRelease({ folder, version }: ReleaseOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -55,7 +55,7 @@ export async function makeRelease({ folder, version }: ReleaseOptions): Promise<
     copy(`docs/${name}`, folder);
   }
   installPackages(folder);
-  // The one of the lock file, whichever runs this.
+  // The lock file's Node, whichever Node runs this.
   mkdirSync(join(folder, "runtime"));
   copyFileSync(join(root, "node_modules/node/bin/node"), join(folder, "runtime/node"));
   setVersion(folder, version);
@@ -68,7 +68,7 @@ function isThere(part: string): boolean {
   return statSync(join(root, part), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The modules of `scripts/` that these need, themselves among them. */
+/** These modules of `scripts/` and the ones that they import. */
 function modulesOf(entries: readonly string[]): Set<string> {
   const found = new Set<string>();
   const follow = (path: string) => {
@@ -93,7 +93,7 @@ function installPackages(folder: string): void {
   rmSync(join(folder, "node_modules/.package-lock.json"), { force: true });
 }
 
-/** The service reads its version from package.json; scripts and hands read the file VERSION. */
+/** The service reads its version from package.json; scripts and people read the file VERSION. */
 function setVersion(folder: string, version: string): void {
   const file = join(folder, "package.json");
   const text = readFileSync(file, "utf8");
@@ -101,7 +101,7 @@ function setVersion(folder: string, version: string): void {
   writeFileSync(join(folder, "VERSION"), `${version}\n`);
 }
 
-/** The modes of whoever built it are no part of a release. */
+/** Sets file modes, so that they do not depend on the builder's umask. */
 function setModes(folder: string): void {
   chmodSync(folder, 0o755);
   for (const path of filesUnder(folder, { folders: true })) {

@@ -1,5 +1,5 @@
 /**
- * A bare node:http server: it reads the body, parses the JSON and answers 202. There is no store, no check, no log.
+ * A bare node:http server that reads and parses the JSON body and answers 202, without store, validation or log.
  *
  * @module
  */

@@ -1,10 +1,9 @@
 /**
- * The intake as most would write it: Fastify and node-postgres, one transaction a request, into the same tables.
+ * The conventional intake: Fastify and node-postgres, one transaction per request, into the same tables.
  *
- * It does what our server does for an accepted lead: the key looked up by its digest, our validator, the same
- * digests, and in one transaction the event, its outbox row, the campaign's spend and the count of an unknown
- * term. It is spared what ours does besides: rate limits, access log, request ids, the lock against
- * revocation, collisions, the heartbeat.
+ * It looks up the key by its digest, uses our validator and digests, and writes the event, its outbox row, the campaign's
+ * spend and the count of an unknown term in one transaction. It omits rate limits, access log, request ids, the lock
+ * against revocation, collisions and the heartbeat.
  *
  * @module
  */
@@ -16,14 +15,14 @@ import { canonicalText } from "../../../src/lead/fingerprint.ts";
 import { foldArea } from "../../../src/lead/place.ts";
 import { validate } from "../../../src/lead/validate.ts";
 
-// Not by import: the type check of the repository would want this package's dependencies installed.
+// No static import: the repository's type check would need this package's dependencies.
 const require = createRequire(import.meta.url);
 const fastify = require("fastify");
 const pg = require("pg");
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL_SIZE) });
 
-// Named, so that each connection prepares them once.
+// Named, so that each connection prepares them only once.
 const findKey = {
   name: "find_key",
   text: `select id, tenant_id, campaign_id, label from api_key
@@ -52,10 +51,10 @@ const countUnknown = {
     "insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values ($1, $2, 1, now(), now())",
 };
 
-/** Half of a SHA-256, as the tables want it. */
+/** Half of a SHA-256, as stored in the tables. */
 const digest128 = (text) => hash("sha256", text, "hex").slice(0, 32);
 
-/** Sorts by time, as the tables' index likes it. */
+/** Sorts by time, which suits the tables' index. */
 const makeEventId = () =>
   (Date.now() * 1000).toString(16).padStart(14, "0") + "0001" + randomBytes(10).toString("hex");
 
@@ -87,7 +86,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
   if (flags.includes("project_area_unknown")) {
     await send(countUnknown, [key.tenant_id, lead.project_area]);
   }
-  // Last, so that the campaign's row is locked for the commit only.
+  // Last, so that the campaign's row is locked only during the commit.
   if (lead.cost_cents !== undefined) {
     await send(addSpend, [key.campaign_id, lead.cost_cents]);
   }
@@ -97,7 +96,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
 
 const app = fastify({ logger: false, bodyLimit: 65_536 });
 
-// As text: the validator parses it itself, once.
+// As text: the validator parses it.
 app.removeContentTypeParser("application/json");
 app.addContentTypeParser(
   "application/json",

@@ -1,5 +1,5 @@
 /**
- * graphile-worker as a peer: a job an event. `prepare` fills its queue, `work` delivers.
+ * graphile-worker as a peer, with one job per event. `prepare` fills its queue, `work` delivers.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import { openPost, readChunks } from "./queue.mjs";
 
-// Spared: a line for every job that succeeds.
+// No log line per successful job.
 process.env.NO_LOG_SUCCESS = "1";
 const require = createRequire(import.meta.url);
 const { Logger, makeWorkerUtils, run } = require("graphile-worker");
@@ -47,7 +47,7 @@ async function work() {
     parsedCronItems: [],
   });
   process.stdout.write('{"event":"started"}\n');
-  // It stops on SIGTERM by itself.
+  // It handles SIGTERM itself.
   await runner.promise;
   process.exit(0);
 }

@@ -1,5 +1,5 @@
 /**
- * pg-boss as a peer: a job an event. `prepare` fills its queue, `work` delivers batch by batch.
+ * pg-boss as a peer, with one job per event. `prepare` fills its queue, `work` delivers in batches.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const { PgBoss } = require("pg-boss");
 const boss = new PgBoss({
   connectionString: process.env.DATABASE_URL,
   max: 10,
-  // Spared: nothing is left to keep up in a round.
+  // No maintenance: a round needs none.
   schedule: false,
   supervise: false,
 });

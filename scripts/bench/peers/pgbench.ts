@@ -1,6 +1,6 @@
 /**
- * pgbench as a peer: the same rows as ours, one lead a transaction, both INSERTs in a prepared statement. It is spared
- * the look at the API key, the campaign's spend and the counts of unknown terms.
+ * pgbench as a peer: the same rows, one lead per transaction, both INSERTs in a prepared statement. It omits the API key's
+ * lookup, the campaign's spend and the counts of unknown terms.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import type { Bench, Contender } from "../measure.ts";
 import { buildFolder, meter, run } from "../programs.ts";
 import { keyCount } from "../stage.ts";
 
-/** Leads that take turns. */
+/** Distinct leads to cycle through. */
 const sampleCount = 8;
 
 /** Chosen: the fastest of 8, 16, 32, 64 and 96. */
 const clients = 16;
 
-/** pgbench on a fresh database each round. */
+/** pgbench with a new database for each round. */
 export function pgbench({ options, stage, tree, bodies }: Bench): Contender {
   const scripts = writeScripts(bodies);
   return {
@@ -32,7 +32,7 @@ export function pgbench({ options, stage, tree, bodies }: Bench): Contender {
   };
 }
 
-/** Writes the scripts and returns their options. The leads are normalized, so the rows are as large as ours. */
+/** Writes the scripts and returns their options. The leads are normalized, so that rows are as large as ours. */
 function writeScripts(bodies: readonly string[]): string[] {
   return bodies.slice(0, sampleCount).flatMap((body, index) => {
     const { extra, ...values } = toStored(body);
@@ -56,13 +56,13 @@ with e as (
   });
 }
 
-/** Its transactions, and how many a second, connecting not counted. */
+/** The number and rate of its transactions, without connecting. */
 async function runPgbench(scripts: readonly string[], databaseUrl: string, seconds: number) {
   const url = new URL(databaseUrl);
   const options = ["-n", "-M", "prepared", `-c${clients}`, "-j2", `-T${seconds}`];
   const said = await run("pgbench", [...options, ...scripts, url.pathname.slice(1)], {
     timeoutMs: (seconds + 30) * 1_000,
-    // Not on the command line, which every user of the machine can read.
+    // Not on the command line, which every user can read.
     env: { PGHOST: url.hostname, PGPORT: url.port, PGUSER: url.username, PGPASSWORD: url.password },
   });
   const perSecond = Number(/^tps = ([\d.]+) \(without/m.exec(said)?.[1]);

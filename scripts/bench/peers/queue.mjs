@@ -1,6 +1,5 @@
 /**
- * What the job queues share: the backlog as jobs, and how they send an event. They are spared a time limit for each
- * request.
+ * Shared by the job queues: the backlog as jobs, and sending an event, without a timeout per request.
  *
  * @module
  */
@@ -10,10 +9,10 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import { createInterface } from "node:readline";
 
-// Not by import: the type check of the repository would want this package's dependencies installed.
+// No static import: the repository's type check would need this package's dependencies.
 const { Pool } = createRequire(import.meta.url)("undici");
 
-/** Jobs in chunks. The body is one string: parsing its members costs a peer more, for nothing. */
+/** Jobs in chunks. The body stays one string, which is cheaper for the peers. */
 export async function* readChunks(size) {
   let chunk = [];
   const input = createReadStream(process.env.BACKLOG_FILE ?? "");
@@ -27,9 +26,9 @@ export async function* readChunks(size) {
   if (chunk.length > 0) yield chunk;
 }
 
-/** A function that sends one event, and rejects unless the answer is 200. */
+/** Returns a function that sends one event and rejects unless the response is 200. */
 export function openPost() {
-  // One request at a time on a connection, as the service does.
+  // One request at a time per connection, as in the service.
   const pool = new Pool(process.env.ACTIONS_URL, {
     connections: Number(process.env.CONNECTIONS),
     pipelining: 1,
