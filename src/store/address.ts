@@ -1,41 +1,40 @@
 /**
- * The address of the database, as `DATABASE_URL` has it: a `postgres://` address as libpq reads one, with one server or
- * several.
+ * Parses `DATABASE_URL`: a `postgres://` address in libpq's syntax, with one server or several.
  *
  * @module
  */
 
-/** A server. */
 export interface ServerAt {
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A host name, an IP address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Where the database is. */
 export interface DatabaseAddress {
-  /** One at least. With several, that which takes writes is looked for: see `primary.ts`. */
+  /** With several servers, `primary.ts` finds the one that takes writes. */
   readonly servers: readonly [ServerAt, ...ServerAt[]];
   readonly user: string | null;
   readonly database: string | null;
   /**
-   * There is a pooler in between that gives out connections by the transaction (`?pooler=transaction`): nothing that is set
-   * for a connection holds, and no statement is prepared.
+   * A pooler hands out connections per transaction (`?pooler=transaction`): no session settings, no prepared
+   * statements.
    */
   readonly isPooled: boolean;
-  /** PEM certificates of who may have signed the server's (`?sslrootcert=`), or `null`. */
+  /** PEM certificates that may sign the server's (`?sslrootcert=`). */
   readonly caFile: string | null;
   readonly tlsMode: TlsMode;
-  /** The same address without the servers and what is said above: for the driver. It has the password. */
+  /** The address without servers and the options above, for the driver. Contains the password. */
   readonly rest: string;
 }
 
 const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 
-/** `sslmode`. */
 export type TlsMode = typeof tlsModes[number];
 
-/** The address cannot be used; the message is a sentence's end after "is" or "has", and quotes nothing of it. */
+/**
+ * The address cannot be used. The message continues a sentence ("DATABASE_URL is …") and quotes nothing of the
+ * address.
+ */
 export class AddressFault extends Error {
   override readonly name = "AddressFault";
 }
@@ -45,12 +44,11 @@ const shape =
 const portDefault = 5432;
 
 /**
- * Reads an address.
+ * Parses an address.
  *
- * Chosen: with several servers it is always the one that takes writes that is wanted (`target_session_attrs=read-write`
- * or `primary`, said or not), because no process of ours can do its work on a copy, and what a copy says may be old.
+ * Chosen: `target_session_attrs` is always read-write, because nothing here can work on a standby.
  *
- * @throws {AddressFault} with what is wrong
+ * @throws {AddressFault}
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const { login = "", hosts = "", database = "", query = "" } = shape.exec(text)?.groups ?? {};
@@ -82,7 +80,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
       "has an sslrootcert that nothing is checked by: it needs sslmode=verify-full, verify-ca or require",
     );
   }
-  // Ours, whatever it says: see generation.ts.
+  // connection_set.ts sets these itself.
   take("application_name");
   take("connect_timeout");
   const [user = ""] = login.split(":", 1);
@@ -94,14 +92,14 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     isPooled: pooler !== null,
     caFile,
     tlsMode,
-    // A name in the server's place: without one it could not be read.
+    // The driver cannot parse an address without a host.
     rest: `postgres://${login === "" ? "" : `${login}@`}localhost/${database}${
       parameters.size > 0 ? `?${parameters}` : ""
     }`,
   };
 }
 
-/** What is wrong with an address, as {@linkcode AddressFault} has it; `null` when it can be read. */
+/** The message of the {@linkcode AddressFault} for an address, or `null` when it is valid. */
 export function addressFault(text: string): string | null {
   try {
     parseDatabaseUrl(text);
@@ -112,22 +110,22 @@ export function addressFault(text: string): string | null {
   }
 }
 
-/** `host:port`, with the brackets of an IPv6 address. */
+/** `host:port`, with brackets around an IPv6 address. */
 export function nameOf({ host, port }: ServerAt): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** All servers of an address, in its order. */
+/** All servers of an address, in order. */
 export function namesOf({ servers }: DatabaseAddress): string {
   return servers.map(nameOf).join(", ");
 }
 
-/** The path of the Unix socket, or `null` when the server is reached by TCP. */
+/** The path of the Unix socket, or `null` for a TCP server. */
 export function socketPath({ host, port }: ServerAt): string | null {
   return host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : null;
 }
 
-// `h1,h2:5433,[::1]`, with the ports of `?port=` (one for all, or one each) where a host has none.
+// `h1,h2:5433,[::1]`; a host without a port takes it from `?port=` (one for all, or one each).
 function serversOf(hosts: string, ports: string | null): readonly [ServerAt, ...ServerAt[]] {
   const further = ports?.split(",") ?? [];
   const [first, ...others] = hosts.split(",").map((text, index, all): ServerAt => {
@@ -151,7 +149,7 @@ function isTlsMode(text: string): text is TlsMode {
   return (tlsModes as readonly string[]).includes(text);
 }
 
-/** Whether the server's certificate is looked at, when there is one to look at it by. */
+/** Whether the mode verifies the server's certificate when a CA is given. */
 function isChecked(tlsMode: TlsMode): boolean {
   return tlsMode === "require" || tlsMode.startsWith("verify-");
 }

@@ -1,9 +1,8 @@
 /**
- * Opens the driver on one server of the database's address. The driver's own choice among several is not used.
+ * Opens the driver on one server of an address.
  *
- * Rejected: to give them to postgres.js 3.4.9. It goes on to the next without a pause and without an end, also when it
- * was told to stop; it begins again with the first in every new pool, so that one which hangs is all it ever tries; and it
- * takes a standby for a primary (`target_session_attrs=read-write`).
+ * Rejected: giving postgres.js 3.4.9 several servers. It retries forever even after `end()`, each new pool starts
+ * with the first server again even if that one hangs, and it takes a standby for a primary.
  *
  * @module
  */
@@ -14,19 +13,15 @@ import { type DatabaseAddress, type ServerAt, socketPath } from "./address.ts";
 
 type DriverOptions = NonNullable<Parameters<typeof postgres>[1]>;
 
-/** What the driver is told besides where the server is. */
 export interface ConnectOptions extends DriverOptions {
   readonly connection: { readonly application_name: string } & Record<string, string | number>;
 }
 
-/**
- * Opens the driver; it connects when it is used. Behind a pooler nothing is set for a connection but its name, and no
- * statement is prepared.
- */
+/** Creates the driver, which connects on first use. Behind a pooler it sets only the application name. */
 export function connectTo(address: DatabaseAddress, server: ServerAt, options: ConnectOptions): postgres.Sql {
   const { connection, ...others } = options;
   const path = socketPath(server);
-  // A list, which its types do not know: in a text it would take the colons of an IPv6 address for a port's.
+  // An array, which the types do not allow: in a string, an IPv6 address's colons would start a port.
   const host = [server.host] as unknown as string;
   return postgres(address.rest, {
     ...others,
@@ -37,7 +32,7 @@ export function connectTo(address: DatabaseAddress, server: ServerAt, options: C
   });
 }
 
-// Read anew for every pool, so that a renewed certificate of the authority is found.
+// Read for every pool, so that a renewed CA certificate takes effect.
 function tlsOf({ tlsMode, caFile }: DatabaseAddress): Exclude<DriverOptions["ssl"], undefined> {
   if (tlsMode === "disable") return false;
   const isVerified = tlsMode.startsWith("verify") ||
@@ -45,7 +40,7 @@ function tlsOf({ tlsMode, caFile }: DatabaseAddress): Exclude<DriverOptions["ssl
   if (!isVerified) return tlsMode as "require" | "allow" | "prefer";
   return {
     ...(caFile === null || caFile === "system" ? {} : { ca: readFileSync(caFile, "utf8") }),
-    // As libpq: the name is compared with verify-full only.
+    // Like libpq, compares the name only with verify-full.
     ...(tlsMode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
   };
 }

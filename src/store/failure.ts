@@ -1,6 +1,6 @@
 /**
- * What a failure of the store means, in sentences for whoever runs a program: one table for the services, the
- * operator's command and the migration. No connection string is ever printed: it holds a password.
+ * Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
+ * connection string, which holds a password.
  *
  * @module
  */
@@ -10,30 +10,30 @@ import { namesOf, parseDatabaseUrl } from "./address.ts";
 import { describeError, Unavailable } from "./pool.ts";
 import { NoPrimary } from "./unavailable.ts";
 
-/** What a failure of a statement means for the operator. `code` is safe to print. */
+/** What a failure means for the operator. `code` is safe to print. */
 export type StoreFailure =
   | { readonly kind: "unreachable"; readonly code: string }
-  /** Of several servers none takes writes; `code` says what each is. */
+  /** None of several servers takes writes. */
   | { readonly kind: "no_primary"; readonly code: string }
-  /** A pooler that was not said to be one. */
+  /** An undeclared pooler. */
   | { readonly kind: "pooler"; readonly code: string }
   | { readonly kind: "login_refused"; readonly code: string }
   | { readonly kind: "no_such_database"; readonly code: string }
   | { readonly kind: "not_migrated"; readonly code: string }
   | { readonly kind: "not_permitted"; readonly code: string }
   | { readonly kind: "read_only"; readonly code: string }
-  /** The server gave the statement up; it has had no effect. */
+  /** The server cancelled the statement, which had no effect. */
   | { readonly kind: "given_up"; readonly code: string }
-  /** The same, because another session did not let go of a lock. */
+  /** As before, because another session holds a lock. */
   | { readonly kind: "locked"; readonly code: string }
-  /** Whether the statement has had an effect is unknown. */
+  /** Whether the statement took effect is unknown. */
   | { readonly kind: "outcome_unknown"; readonly code: string }
   | { readonly kind: "other"; readonly code: string };
 
 const byState: readonly (readonly [RegExp, StoreFailure["kind"]])[] = [
   [/^28/, "login_refused"],
   [/^3D000$/, "no_such_database"],
-  // A table, column or function that this program expects is not there.
+  // A missing table, column, function or schema.
   [/^(42P01|42703|42883|3F000)$/, "not_migrated"],
   [/^42501$/, "not_permitted"],
   [/^25006$/, "read_only"],
@@ -44,7 +44,7 @@ const byState: readonly (readonly [RegExp, StoreFailure["kind"]])[] = [
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EPERM|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|ETIMEDOUT|EAFNOSUPPORT)$/;
 
-/** Tells the failures of a statement apart, or returns `null` for what is no failure of the store. */
+/** Classifies an error, or returns `null` when it is not a failure of the store. */
 export function storeFailure(error: unknown): StoreFailure | null {
   const cause = error instanceof Unavailable && error.cause !== undefined ? error.cause : error;
   if (cause instanceof postgres.PostgresError) {
@@ -62,17 +62,15 @@ export function storeFailure(error: unknown): StoreFailure | null {
   return null;
 }
 
-/** Where the database's address came from. */
 export interface DatabaseSetting {
-  /** A `postgres://` address. */
   readonly databaseUrl: string;
-  /** The variable that the sentences name. */
+  /** The variable that messages name. */
   readonly name: string;
-  /** The role whose rights the program needs; left out, it needs those of the schema's owner. */
+  /** The role whose rights the program needs; default: the schema's owner. */
   readonly group?: string;
 }
 
-/** What has failed and what to do about it; `code` of the failure is in it. Without a full stop. */
+/** What failed and how to fix it, with the code, without a full stop. */
 export function failureSentence(
   failure: StoreFailure,
   setting: DatabaseSetting,
@@ -113,8 +111,8 @@ export function failureSentence(
 }
 
 /**
- * As {@linkcode storeFailure}, for a place where other things fail too: a bare code such as `EACCES` may be a
- * listener's or a file's and is `null` here.
+ * As {@linkcode storeFailure}, where other things fail too: a bare code such as `EACCES` may be a listener's and
+ * gives `null`.
  */
 export function certainStoreFailure(error: unknown): StoreFailure | null {
   const isCertain = error instanceof Unavailable ||
@@ -122,7 +120,6 @@ export function certainStoreFailure(error: unknown): StoreFailure | null {
   return isCertain ? storeFailure(error) : null;
 }
 
-/** What may be said of a connection string. */
 function place(
   databaseUrl: string,
 ): { host: string; database: string; user: string } {

@@ -1,14 +1,14 @@
 /**
- * What the store tells of its work.
+ * What the store reports for the log and the metrics.
  *
  * @module
  */
 
 import type { Decision, Entry } from "./serving/accept.ts";
 
-/** One thing that has happened. `error` is told by its code alone: its message may quote a lead. */
+/** One thing that happened. Log only the code of `error`: its message may quote a lead. */
 export type StoreObservation =
-  /** A batch whose outcome is known, entry by entry. */
+  /** A batch whose outcome is known. */
   | {
     readonly kind: "batch_committed";
     readonly entries: readonly Entry[];
@@ -19,19 +19,19 @@ export type StoreObservation =
   | { readonly kind: "batch_failed"; readonly error: unknown }
   /** One entry that the store refuses by itself; its post is answered 503. */
   | { readonly kind: "entry_refused"; readonly error: unknown }
-  /** A WARNING of the server's with a statement, such as a wait for a standby that was given up. */
+  /** The server sent a WARNING with a statement, such as a cancelled wait for a standby. */
   | { readonly kind: "commit_warning"; readonly text: string }
-  /** A key holder's post was refused for this reason, from our own list. */
+  /** A post with a valid key was refused for this reason. */
   | { readonly kind: "post_refused"; readonly reason: string }
   /** An active key came in a URL. */
   | { readonly kind: "key_exposed"; readonly keyId: number; readonly requestId: string }
-  /** The process runs as this role, which owns the tables: no right keeps it from anything. */
+  /** The process runs as the role that owns the tables, so no grant restricts it. */
   | { readonly kind: "runs_as_owner"; readonly role: string }
-  /** So many connections to the database this process opens at most. */
+  /** How many connections this process opens at most. */
   | { readonly kind: "connections"; readonly max: number }
   | { readonly kind: "store_writable" }
   | { readonly kind: "store_not_writable"; readonly error: unknown }
-  /** Told once until they can be read again. */
+  /** Reported once until they can be read again. */
   | { readonly kind: "plans_unreadable"; readonly error: unknown }
-  /** Content of so many events has reached its end; told when there is no more to do for now. */
+  /** Content of this many events expired. */
   | { readonly kind: "retention"; readonly events: number };

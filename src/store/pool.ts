@@ -1,10 +1,9 @@
 /**
- * A pool of PostgreSQL connections with what postgres.js lacks: a deadline on every statement, and fresh connections
- * after one has fired, after one was lost, and when the server takes no writes.
+ * A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
+ * a missed deadline, a lost connection, or a read-only server.
  *
- * There is no transaction here: every durable write is one statement, a call of a SQL function. A
- * connection that dies inside `sql.begin` can commit a later statement outside its transaction
- * (postgres.js issues 1154, 1186, 1208, 1216).
+ * There are no transactions: every durable write is one call of a SQL function, because a connection that dies inside
+ * `sql.begin` can commit a later statement outside its transaction (postgres.js issues 1154, 1186, 1208, 1216).
  *
  * @module
  */
@@ -17,30 +16,28 @@ import { asUnavailable, describeError, isConnectionLoss, Unavailable } from "./u
 export { describeError, Unavailable };
 export type { PoolOptions };
 
-// While the store is known to be away: what may be asked at all is answered in milliseconds, or not.
+// Deadline while the store is known to be unavailable.
 const awayDeadlineMs = 500;
-// After a connection has ended: how long a statement from before may take until it counts as forgotten.
+// How long a statement may run after one of its connections ended, until it counts as forgotten by the driver.
 const forgottenAfterMs = 500;
-// As the driver gives it (connect_timeout).
+// The driver's connect_timeout.
 const connectDeadlineMs = 2_000;
 /**
- * How long connections to a server that takes no writes are kept: after a fail-over the old primary may live on, and
- * every new connection looks up again who has the service's name.
+ * How long connections to a read-only server are kept before the primary is looked up again.
  *
- * Chosen: a second, because leads are to be accepted within two of a fail-over, and a server that is meant to be
- * read-only is not to be flooded with logins.
+ * Chosen: 1 s, because leads are to be accepted within two seconds of a failover, without flooding a server with
+ * logins.
  */
 export const readOnlyStayMs = 1_000;
 
-/** Connections to one database for one purpose; others' slow statements do not hold them up. */
+/** Connections to one database for one purpose, so that slow statements elsewhere do not delay them. */
 export class Pool {
   readonly #options: PoolOptions;
   #generation: Generation;
   #closed = false;
-  /** The last statement that ended got no answer. */
+  /** The last statement to end got no answer. */
   #silent = false;
 
-  /** Notices of the severity WARNING that came with statements, since the start. */
   #warnings = 0;
 
   constructor(options: PoolOptions) {
@@ -54,7 +51,7 @@ export class Pool {
     this.#generation = this.#open();
   }
 
-  /** There is a pooler in between, and no setting of a connection holds. */
+  /** Whether a pooler is in between, so that no session setting holds. */
   get isPooled(): boolean {
     return this.#options.primary.address.isPooled;
   }
@@ -68,12 +65,11 @@ export class Pool {
   }
 
   /**
-   * Runs one statement and waits for its rows at most `deadlineMs` milliseconds.
+   * Runs one statement and returns its rows.
    *
-   * @throws {Unavailable} when the store does not answer in time, is away or does not write, or answers with a warning:
-   * a wait for a synchronous standby that was cancelled has committed, and a fail-over may undo it; whether the statement
-   * has taken effect is then unknown
-   * @throws {postgres.PostgresError} when the server refuses the statement; it has had no effect
+   * @throws {Unavailable} after `deadlineMs`, when the store is unavailable or read-only, or when a warning came with
+   * the commit (a cancelled wait for a synchronous standby): whether the statement took effect is unknown
+   * @throws {postgres.PostgresError} when the server refuses the statement, which had no effect
    */
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#closed) throw new Unavailable("the pool is closed");
@@ -102,12 +98,11 @@ export class Pool {
     }
   }
 
-  /** Opens a connection before it is used. What goes wrong is found again by whoever uses it. */
+  /** Opens a connection ahead of use. The first statement reports any failure. */
   async connect(): Promise<void> {
     await this.run(connectDeadlineMs, (sql) => sql`select`).catch(() => {});
   }
 
-  /** The connections to use. The statements of those that are left for it have a moment to be answered. */
   #current(): Generation {
     const { isReadOnly, openedAtMs } = this.#generation;
     if (isReadOnly && performance.now() - openedAtMs >= readOnlyStayMs) {
@@ -117,9 +112,8 @@ export class Pool {
     return this.#generation;
   }
 
-  // A statement on a silent connection never settles, and after a lost connection postgres.js 3.4.9 may send the
-  // next statement into the dead socket and wait for ever (a reset tells of the error before it tells of the end;
-  // upstream issue 1130): leave the connection behind.
+  // A statement on a silent connection never settles, and after a lost connection postgres.js 3.4.9 may send the next
+  // one into the dead socket and wait forever (issue 1130): discard the connections.
   #leave(generation: Generation, pauseMs = 0): void {
     if (this.#generation !== generation || this.#closed) return;
     generation.doubt();
@@ -127,10 +121,7 @@ export class Pool {
     void generation.abandon();
   }
 
-  /**
-   * Gives every further statement a new connection: after an outage those there are may be dead without having
-   * said so. Statements under way have `graceMs` milliseconds to be answered.
-   */
+  /** Gives every further statement a new connection; statements under way have `graceMs` milliseconds to finish. */
   renew(graceMs: number): void {
     if (this.#closed) return;
     const old = this.#generation;
@@ -140,15 +131,15 @@ export class Pool {
   }
 
   /**
-   * Leaves the server that took writes before another one was found; what is under way there fails. A connection that nobody
-   * uses is left too: the same name may be another server's now, and the old one would keep it until somebody asks.
+   * Moves to the new primary after a failover, failing what runs on the old server. Renews idle connections too:
+   * their host name may point elsewhere now.
    */
   followPrimary(): void {
     if (this.#generation.isElsewhere) this.#leave(this.#generation);
     else if (this.#generation.running.length === 0) this.renew(0);
   }
 
-  // The same turn between error and end, on a connection that was idle: the statement issued in it is forgotten.
+  // Another form of the same bug: a statement issued on an idle connection as it ends is forgotten.
   #suspect(generation: Generation): void {
     const suspects = generation.running;
     if (suspects.length === 0) return;
@@ -157,7 +148,7 @@ export class Pool {
     }, forgottenAfterMs);
   }
 
-  /** Opens new connections when a statement has been under way for `ageMs` milliseconds or longer, and fails it. */
+  /** Discards the connections when a statement has run for `ageMs` milliseconds or longer. */
   leaveStuck(ageMs: number): void {
     const nowMs = performance.now();
     const stuck = this.#generation.running.some(({ startedAtMs }) => nowMs - startedAtMs >= ageMs);

@@ -8,45 +8,43 @@ import { type DatabaseAddress, nameOf, parseDatabaseUrl, type ServerAt } from ".
 import { connectTo } from "./connect.ts";
 import { describeError, NoPrimary, refusedWith } from "./unavailable.ts";
 
-/** What a server says of itself. */
 interface Standing {
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
-  /** Eight hexadecimal digits, which grow with every promotion; `null` on a standby. */
+  /** Eight hexadecimal digits that grow with every promotion; `null` on a standby. */
   readonly timeline: string | null;
 }
 
-/** A server that takes writes. */
 interface Candidate {
   readonly server: ServerAt;
   readonly timeline: number;
 }
 
-// How long a search goes on; whoever still wants a server begins the next.
+// How long one search lasts.
 const searchMs = 1_000;
-// Between two questions to one server: bounds how often a server that is away or a copy is asked.
+// Bounds how often a server that is down or a standby is asked.
 const askPauseMs = 200;
-// An answer takes milliseconds. A frozen machine takes the connection and says nothing.
+// An answer takes milliseconds; a frozen machine accepts the connection and stays silent.
 const askTimeoutMs = 1_000;
-// After the first that takes writes, for another that does: for seconds after a fail-over that may be the old primary.
+// After the first server that takes writes, wait this long for a second: right after a failover the first may be the
+// old primary.
 const rivalMs = 100;
-// A server of an earlier timeline than one that was seen has been left behind by a fail-over and does not know it yet. One
-// that stays the only one this long is none: the database was made anew.
+// A server on an older timeline than one seen before was left behind by a failover. If it stays the only one for this
+// long, the database was rebuilt.
 const leftBehindMs = 60_000;
 
 /**
- * The server to connect to. The pools of a process share one, so that a fail-over is one search.
+ * Finds the server to connect to; the pools of a process share one, so that a failover causes one search.
  *
- * All servers are asked at once, each again and again, so that one that hangs keeps nobody from the others; the one that
- * takes writes and was promoted last is taken, and kept until somebody doubts it. An address with one server is never
- * asked: where it leads is the business of whoever moves it.
+ * It asks all servers in parallel, repeatedly, picks the writable one that was promoted last, and keeps it until it
+ * is invalidated. An address with one server is used without asking.
  */
 export class Primary {
   readonly address: DatabaseAddress;
   #known: ServerAt | null;
   #search: Promise<ServerAt> | null = null;
   #timeline = 0;
-  /** Since when every search has found earlier timelines and nothing else. */
+  /** Since when every search has found only older timelines. */
   #behindSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(databaseUrl: string) {
@@ -55,7 +53,7 @@ export class Primary {
     this.#known = servers.length === 1 ? servers[0] : null;
   }
 
-  /** The one that was found, unless it is doubted. */
+  /** The server found last, unless it was invalidated. */
   get known(): ServerAt | null {
     return this.#known;
   }
@@ -63,8 +61,8 @@ export class Primary {
   /**
    * The server that takes writes.
    *
-   * @throws {NoPrimary} when none does, within a second or so
-   * @throws {postgres.PostgresError} when the login is refused, or the database is not there
+   * @throws {NoPrimary} when none does within about a second
+   * @throws {postgres.PostgresError} when the login is refused or the database does not exist
    */
   find(): Promise<ServerAt> {
     if (this.#known !== null) return Promise.resolve(this.#known);
@@ -72,7 +70,7 @@ export class Primary {
     return this.#search;
   }
 
-  /** A connection to this server was lost, was silent or took no writes: look again before the next one is opened. */
+  /** A connection to this server was lost, was silent or took no writes: search again before the next connection. */
   doubt(server: ServerAt): void {
     if (this.#known === server && this.address.servers.length > 1) this.#known = null;
   }
@@ -100,10 +98,9 @@ export class Primary {
   }
 }
 
-/** One search. */
 class Round {
   readonly #address: DatabaseAddress;
-  /** What each has said last, by its name. */
+  /** The last answer of each server, by name. */
   readonly #said = new Map<string, unknown>();
   #isOver = false;
 
@@ -111,7 +108,7 @@ class Round {
     this.#address = address;
   }
 
-  /** Those that take writes; none when the time is over. */
+  /** The servers that take writes; empty after the time limit. */
   async candidates(): Promise<readonly Candidate[]> {
     const found: Candidate[] = [];
     const first = Promise.withResolvers<void>();
@@ -121,7 +118,7 @@ class Round {
     );
     await within(searchMs, first.promise);
     this.#isOver = true;
-    // Those that are being asked.
+    // Let the questions under way finish.
     if (found.length > 0) await within(rivalMs, Promise.all(untilFound));
     return found;
   }
@@ -142,10 +139,10 @@ class Round {
     } while (!this.#isOver);
   }
 
-  /** What to say when there are none. */
+  /** The error to throw when no server takes writes. */
   failure(): unknown {
     const answers = [...this.#said.values()].filter(isAnswer);
-    // Settings are wrong, and nothing will heal by itself. One server that refuses may be wrong alone.
+    // Wrong settings do not heal. One server that refuses may be wrong alone.
     const isRefused = answers.every((answer) => /^(28|3D000)/.test(refusedWith(answer) ?? ""));
     if (isRefused && answers.length > 0) return answers[0];
     const sentences = this.#address.servers.map((server) => {
@@ -156,7 +153,7 @@ class Round {
   }
 }
 
-/** Whether the server itself has said it. */
+/** Whether the server itself answered. */
 function isAnswer(said: unknown): boolean {
   return !(said instanceof Error) || refusedWith(said) !== null;
 }
@@ -189,7 +186,7 @@ async function ask(address: DatabaseAddress, server: ServerAt): Promise<Standing
   }
 }
 
-/** Waits, but not for longer. */
+/** Waits for work, but no longer than `ms`. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([work, new Promise<void>((settle) => timer = setTimeout(settle, ms))]);

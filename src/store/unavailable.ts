@@ -1,28 +1,27 @@
 /**
- * What the failures of a statement mean: the store is away or takes no writes, or the statement itself is wrong.
+ * Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong.
  *
  * @module
  */
 
 import postgres from "postgres";
 
-/** The store did not answer, or will not write. What a statement under way has done is unknown. */
+/** The store did not answer or takes no writes; whether a statement under way took effect is unknown. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** No server of the address takes writes. The message says of each what is the matter. */
+/** No server of the address takes writes. The message says why, server by server. */
 export class NoPrimary extends Error {
   override readonly name = "NoPrimary";
-  /** As errors of connections have one. */
   readonly code = "NO_PRIMARY";
 }
 
-/** Which SQLSTATEs say "not accepting" rather than "this statement is wrong". */
+// SQLSTATEs that mean "not accepting" rather than "this statement is wrong".
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
-// Read-only; no room on the disk, or no other resource (53100 and its kin); the disk answers with errors (58030).
+// Read-only; out of disk or other resources (53100 and its class); I/O errors (58030).
 const unwritableStates = /^(25006|53|58)/;
-// Bad data, a constraint, a program's limit: what the statement brought with it, and not the store.
+// Bad data, a constraint, a program limit: caused by the statement, not by the store.
 const ownFaultStates = /^(22|23|54)/;
 const connectionCodes = new Set([
   "NO_PRIMARY",
@@ -42,8 +41,8 @@ const connectionCodes = new Set([
 ]);
 
 /**
- * The SQLSTATE or connection code of an error, and the constraint where there is one: all of it that
- * may be logged, since `detail`, `parameters` and `args` hold personal data.
+ * The SQLSTATE or connection code of an error, and the constraint: all that may be logged, because `detail`,
+ * `parameters` and `args` hold personal data.
  */
 export function describeError(error: unknown): string {
   if (error instanceof postgres.PostgresError) {
@@ -55,13 +54,13 @@ export function describeError(error: unknown): string {
   return typeof code === "string" ? code : "unexpected error";
 }
 
-/** Whether an error is about the connection, and not an answer of the server. */
+/** Whether an error comes from the connection rather than from the server. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return !(error instanceof postgres.PostgresError) && typeof code === "string" && connectionCodes.has(code);
 }
 
-/** An {@linkcode Unavailable} for what means that, `null` for a statement that is wrong and for a bug. */
+/** An {@linkcode Unavailable} for errors that mean that; `null` for a wrong statement or a bug. */
 export function asUnavailable(error: unknown): Unavailable | null {
   if (error instanceof Unavailable) return error;
   const isOne = error instanceof postgres.PostgresError
@@ -70,26 +69,26 @@ export function asUnavailable(error: unknown): Unavailable | null {
   return isOne ? new Unavailable(describeError(error), { cause: error }) : null;
 }
 
-/** The SQLSTATE with which the server refused a statement; `null` when it gave no answer. */
+/** The SQLSTATE with which the server refused a statement; `null` when it did not answer. */
 export function refusedWith(error: unknown): string | null {
   const cause = error instanceof Unavailable ? error.cause : error;
   return cause instanceof postgres.PostgresError ? cause.code : null;
 }
 
-/** Whether the server has said that it takes no writes at all: it is read-only, or its disk is full or broken. */
+/** Whether the server says that it takes no writes at all: it is read-only, or its disk is full or broken. */
 export function saysUnwritable(error: unknown): boolean {
   return unwritableStates.test(refusedWith(error) ?? "");
 }
 
-/** Whether the server has refused a statement for a reason that may not be the statement's own. */
+/** Whether the server refused a statement for a reason that may not be the statement's own. */
 export function isStoresRefusal(error: unknown): boolean {
   const state = refusedWith(error);
   return state !== null && !ownFaultStates.test(state);
 }
 
 /**
- * Whether this is what became of the driver's own question, for the types of arrays, which it asks on a new connection
- * and nobody waits for. Whoever wanted the connection is told by the same error.
+ * Whether the error belongs to the driver's own query for array types on a new connection, whose promise nobody
+ * handles. The statement that needed the connection fails with the same error.
  */
 export function isDriversQuestion(error: unknown): boolean {
   const { query } = Object(error) as { readonly query?: unknown };
