@@ -1,21 +1,21 @@
 /**
- * What the actions process reads and records of the daily digests.
+ * The daily digests, as the actions process claims and records them.
  *
  * @module
  */
 
 import { describeError, type Pool, Unavailable } from "../pool.ts";
 
-/** What a digest tells, in numbers. Those of what waits stop at {@linkcode countMax}; one more stands for more. */
+/** The numbers of a digest. Counts of waiting items stop at {@linkcode countMax} + 1. */
 export interface DigestFigures {
   readonly sources: readonly {
     readonly source: string;
     readonly kind: "lead" | "form";
-    /** Without those that are held. */
+    /** Without held submissions. */
     readonly accepted: number;
-    /** In a span of the same length before. */
+    /** In the preceding span of the same length. */
     readonly before: number;
-    /** Of the span, as spam. */
+    /** Held as spam in the span. */
     readonly held: number;
   }[];
   readonly more_sources: number;
@@ -25,20 +25,20 @@ export interface DigestFigures {
   readonly messages_before: number;
   readonly messages_held: number;
   readonly spend_cents: number;
-  /** Those that sent something in the week before and nothing since. */
+  /** Sources that sent something in the week before and nothing since. */
   readonly silent: readonly { readonly source: string; readonly last_hour: string }[];
   readonly waiting: number;
   readonly oldest_waiting_s: number | null;
   readonly dead: number;
-  /** Those that nobody has judged, of whatever time. */
+  /** Unjudged submissions of any age. */
   readonly held: number;
   readonly collisions: number;
-  /** Those of the span that nobody has judged, some of them and how many more; `null` unless the tenant may release them. */
+  /** The span's unjudged submissions, the first few and how many more; `null` unless the tenant may release them. */
   readonly to_judge: {
     readonly listed: readonly {
       readonly id: string;
       readonly form: string;
-      /** An address or a number, or empty. */
+      /** An email address or a phone number, or empty. */
       readonly sender: string;
       readonly excerpt: string;
     }[];
@@ -46,10 +46,9 @@ export interface DigestFigures {
   } | null;
 }
 
-/** So many are counted. */
 export const countMax = 10_000;
 
-/** A digest that is ours to send. */
+/** A claimed digest. */
 export interface BegunDigest {
   readonly tenantId: number;
   readonly routeId: number;
@@ -57,18 +56,18 @@ export interface BegunDigest {
   readonly name: string;
   readonly timeZone: string;
   readonly address: string;
-  /** What it tells of: ISO 8601, UTC. */
+  /** Its span: ISO 8601, UTC. */
   readonly since: string;
   readonly until: string;
-  /** Whether the counting of the last hours is late. */
+  /** Whether the rollup of the last hours is late. */
   readonly isBehind: boolean;
   readonly figures: DigestFigures;
 }
 
-// Counts of a tenant; what takes longer is a database in trouble.
+// Counts of one tenant take far less on a healthy database.
 const deadlineMs = 5_000;
 
-/** Claims digests and records them. Its methods throw {@linkcode Unavailable} when the database is away. */
+/** Methods throw {@linkcode Unavailable} when the database is unavailable or refuses a statement. */
 export class DigestStore {
   readonly #pool: Pool;
 
@@ -76,7 +75,7 @@ export class DigestStore {
     this.#pool = pool;
   }
 
-  /** Claims one that is due, or answers `null`. */
+  /** Claims a digest that is due, or returns `null`. */
   async begin(lease: { readonly id: string; readonly ms: number }): Promise<BegunDigest | null> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
       sql<BegunDigest[]>`
@@ -86,7 +85,7 @@ export class DigestStore {
     return row ?? null;
   }
 
-  /** Records that it is sent (`reason` is `null`), or in a word why it is not. */
+  /** Records that it was sent (`reason` is `null`), or why not, in a word. */
   async settle(
     { tenantId, routeId }: BegunDigest,
     lease: string,

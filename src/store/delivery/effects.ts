@@ -1,5 +1,5 @@
 /**
- * What the actions process reads and records: where an event goes, and which of its effects are done.
+ * Effects of events, as the actions process claims and records them: where an event goes, and what is done.
  *
  * @module
  */
@@ -7,37 +7,35 @@
 import type { Sql } from "postgres";
 import { describeError, type Pool, Unavailable } from "../pool.ts";
 
-/** The two that the specification names: named in every answer and note, also where a tenant's route lacks them. */
+/** The two kinds that the specification names: named in every response, even if the tenant's route lacks them. */
 export const namedKinds = ["crm", "email"] as const;
 
-/** One recipient of a tenant's. */
+/** One recipient. */
 export interface Route {
   readonly id: number;
-  /** That of its destination. */
   readonly kind: string;
   readonly address: string;
-  /** `whsec_…`, for what signs; the one before too, while a rotation is under way. */
+  /** `whsec_…`; during a rotation the previous secret too. */
   readonly secrets: readonly string[];
 }
 
-/** Something done downstream for an event, once for each recipient. */
+/** An effect of an event for one recipient. */
 export type BegunEffect =
   & {
-    /** That of its destination. */
     readonly kind: string;
     readonly routeId: number;
-    /** How often an operator has had it done again. */
+    /** How often an operator has had it repeated. */
     readonly round: number;
   }
   & (
     | { readonly state: "done" }
-    /** Ours to do now. */
+    /** Claimed by this call. */
     | { readonly state: "due"; readonly route: Route }
-    /** Somebody else's at this moment; `busyMs` from now it can be begun again at the latest. */
+    /** Claimed by another; claimable again in `busyMs` at the latest. */
     | { readonly state: "busy"; readonly busyMs: number }
   );
 
-/** An effect that was begun, and the lease under which it is ours. */
+/** A claimed effect, and its lease. */
 export interface Claim {
   readonly eventId: string;
   readonly routeId: number;
@@ -45,38 +43,39 @@ export interface Claim {
   readonly lease: string;
 }
 
-/** What became of an effect: done with `reason` `null`, or in a word why not; and what the other side said. */
+/** The outcome of an effect: done if `reason` is `null`; and the recipient's response. */
 export interface EffectRecord {
   readonly reason: string | null;
   readonly status: number | null;
   readonly answer: string | null;
 }
 
-/** Whose events a route takes: those of a form, those of a source; with both empty all that no closer one takes. */
+/**
+ * The events that a route takes: those of a form, those of a source, or with both empty all that no closer route
+ * takes.
+ */
 export interface RouteScope {
   /** The label of a key. */
   readonly source: string;
   readonly form: string;
 }
 
-/** Where a tenant's events go. */
 export type TenantRoutes =
   | { readonly kind: "unknown_tenant" | "sandbox" | "no_route" }
   | { readonly kind: "routes"; readonly tenant: TenantNames; readonly routes: readonly Route[] };
 
-/** What is to be done for an event. */
 export type Begun =
   | { readonly kind: "unknown_tenant" }
-  /** A tenant without routes by its nature: nothing is to be done. */
+  /** A tenant that can have no routes. */
   | { readonly kind: "sandbox" }
   | { readonly kind: "no_route" }
   | { readonly kind: "begun"; readonly tenant: TenantNames; readonly effects: readonly BegunEffect[] };
 
-/** What its people call a tenant, and whose clock they read. */
+/** How people call a tenant, and their time zone. */
 export interface TenantNames {
   readonly slug: string;
   readonly name: string;
-  /** IANA's name, such as `America/Los_Angeles`. */
+  /** An IANA name, such as `America/Los_Angeles`. */
   readonly timeZone: string;
 }
 
@@ -90,7 +89,7 @@ interface TenantRow {
 }
 
 interface BegunRow extends TenantRow {
-  /** `null` in the one row of a tenant for which nothing is to be told, as are the others. */
+  /** `null`, with the fields below, in the only row of a tenant without a route. */
   effect: string | null;
   route_id: number;
   round: number;
@@ -98,12 +97,12 @@ interface BegunRow extends TenantRow {
   busy_ms: number | null;
 }
 
-// A look-up by key and a write of two rows; what takes longer is a database in trouble.
+// A lookup and a write of two rows take far less on a healthy database.
 const deadlineMs = 5_000;
 
 /**
- * Routes and effects. All its methods throw {@linkcode Unavailable}, also when the database refuses a statement:
- * what comes in has been checked, so it is the tier that cannot work and not the event that is wrong.
+ * Routes and effects. Methods throw {@linkcode Unavailable} even when the database refuses a statement: the input was
+ * checked, so the actions service is at fault and not the event.
  */
 export class EffectStore {
   readonly #pool: Pool;
@@ -113,8 +112,8 @@ export class EffectStore {
   }
 
   /**
-   * Looks up the tenant's route and claims what is left to do for the event. The lease's id goes with it to
-   * {@linkcode EffectStore.settle}.
+   * Finds the tenant's routes and claims the event's pending effects under a lease; pass its id to {@linkcode
+   * EffectStore.settle}.
    */
   async claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
@@ -133,7 +132,7 @@ export class EffectStore {
     return { kind: "begun", tenant: tenantNames(event.tenant, first), effects: rows.map(begunEffect) };
   }
 
-  /** Records what became of an effect. */
+  /** Records the outcome of an effect. */
   async settle(claim: Claim, { reason, status, answer }: EffectRecord): Promise<void> {
     await this.#run((sql) =>
       sql`
@@ -143,7 +142,7 @@ export class EffectStore {
     );
   }
 
-  /** Where a tenant's events go, those of a source or a form or, with both empty, those that no closer route takes. */
+  /** The routes of a source or a form or, with both empty, those of all other events. */
   async routesOf(slug: string, { source, form }: RouteScope): Promise<TenantRoutes> {
     const rows = await this.#run((sql) =>
       sql<(TenantRow & { route_id: number; kind: string | null })[]>`
@@ -158,7 +157,7 @@ export class EffectStore {
       : { kind: "routes", tenant: tenantNames(slug, first), routes };
   }
 
-  /** Returns when the database has answered. */
+  /** Resolves when the database has answered. */
   async ping(): Promise<void> {
     await this.#run((sql) => sql`select`);
   }

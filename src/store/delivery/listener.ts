@@ -1,9 +1,8 @@
 /**
- * Listens for the hint that another node has committed something to deliver.
+ * Listens for notifications that another node has committed something to deliver.
  *
- * A LISTEN connection can be half open: the other side is gone and nobody says so. So the listener
- * sends itself a notification now and then, and connects anew when none comes back. It also leaves a server that takes
- * no writes, as the pools do: after a fail-over the notifications are another server's.
+ * A LISTEN connection can be half open, so the listener notifies itself regularly and reconnects when nothing comes
+ * back. Like the pools, it leaves a server that takes no writes.
  *
  * @module
  */
@@ -15,20 +14,18 @@ import { ServerRole } from "../generation.ts";
 import { type Pool, readOnlyStayMs } from "../pool.ts";
 import type { Primary } from "../primary.ts";
 
-/** What the listener is told. */
 export interface ListenerOptions {
-  /** The server to listen on. */
   readonly primary: Primary;
-  /** For the notifications to itself; connections that can write. */
+  /** For the notifications to itself; needs write access. */
   readonly pool: Pool;
-  /** Names this process in notifications; its own commits tell it nothing new. */
+  /** Names this process; its own notifications cause no hint. */
   readonly node: string;
-  /** Another node has committed, or listening has begun anew: something may have been missed. */
+  /** Another node has committed, or listening (re)started and may have missed something. */
   readonly onHint: () => void;
 }
 
-// Within 15 s a half-open connection is noticed: the silence, and at most one more beat until it is looked at, with a
-// second left for a busy machine. It is longer than two beats, so that one that fails is no silence.
+// A half-open connection is noticed within 15 s: the silence, plus one beat until the check. Two beats fit in the
+// silence, so that one failed beat does not reconnect.
 const beatMs = 4_000;
 const silenceMaxMs = 10_000;
 const deadlineMs = 2_000;
@@ -56,7 +53,7 @@ export class OutboxListener {
     this.#attempt += 1;
     const attempt = this.#attempt;
     const { primary } = this.#options;
-    // While there is none, the next beat finds the silence and looks again.
+    // If there is none, the next beat finds the silence and searches again.
     const server = await primary.find().catch(() => null);
     if (server === null || attempt !== this.#attempt) return;
     this.#server = server;
@@ -65,8 +62,7 @@ export class OutboxListener {
       max: 1,
       connect_timeout: 2,
       backoff: () => 0.2,
-      // It would ask for them on each new connection, in a statement whose failure nobody catches: a connection lost just
-      // then ended the process. Nothing here has a type.
+      // The driver would query array types in a statement whose failure ends the process; nothing here has a type.
       fetch_types: false,
       onnotice: () => {},
       onparameter: (name: string, value: string) => {
@@ -83,9 +79,9 @@ export class OutboxListener {
       this.#heardAtMs = performance.now();
       if (node !== this.#options.node) this.#options.onHint();
     };
-    // Notified while nobody listened: nothing of it is kept, so every new beginning is a hint.
+    // Notifications are lost while nobody listens, so each start is a hint.
     sql.listen("outbox", onHeard, () => onHeard("")).catch(() => {
-      // Not connected yet; the next beat finds the silence and connects anew.
+      // Not connected yet; the next beat finds the silence and reconnects.
     });
   }
 
@@ -97,7 +93,7 @@ export class OutboxListener {
     void this.#connect();
   }
 
-  // Another server takes writes now, and the notifications are its.
+  // Another server takes writes now, and sends the notifications.
   #isElsewhere(): boolean {
     const { known } = this.#options.primary;
     return known !== null && known !== this.#server;
@@ -111,11 +107,10 @@ export class OutboxListener {
         (sql) => sql`select pg_notify('outbox', ${this.#options.node})`,
       );
     } catch {
-      // The heartbeat reports that the store is away.
+      // The heartbeat reports the outage.
     }
   }
 
-  /** Stops listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     clearTimeout(this.#leaving);

@@ -1,5 +1,5 @@
 /**
- * The outbox as the delivery loop works it: claims, settlements and which tenants have something due.
+ * The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows.
  *
  * @module
  */
@@ -7,17 +7,17 @@
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
 
-/** A claimed row with what is to be sent of its event. */
+/** A claimed row, with the content of its event. */
 export interface Claimed {
   readonly event_id: string;
   readonly tenant_id: number;
-  /** Names the claim it came with. */
+  /** Identifies the claim. */
   readonly lease: string;
-  /** When it was due: milliseconds since 1970 on the database's clock. */
+  /** Milliseconds since 1970 on the database's clock. */
   readonly due_at_ms: number;
-  /** Of the attempt that is now to be made, from 1. */
+  /** Of this attempt, from 1. */
   readonly number: number;
-  /** Attempts that count towards its death, this one included. */
+  /** Attempts that count towards the maximum, including this one. */
   readonly spent: number;
   readonly is_replay: boolean;
   /** It was delivered before, and an operator has sent it again. */
@@ -30,24 +30,23 @@ export interface Claimed {
   readonly flags: string;
   /** JSON text; null after an erasure. */
   readonly lead: string | null;
-  /** JSON text of an object. */
   readonly extra: string | null;
 }
 
-/** How one claimed row is settled. */
+/** The outcome of one claimed row. */
 export interface Settlement {
   readonly eventId: string;
   readonly tenantId: number;
   readonly lease: string;
   readonly number: number;
-  /** `released`: it was claimed and never sent, or nowhere to be sent to, and leaves no attempt; a reason may say why. */
+  /** `released`: never sent, or nowhere to send it; records no attempt, maybe a reason. */
   readonly kind: "delivered" | "retry" | "dead" | "released";
   readonly outcome: "delivered" | "refused" | "unreachable";
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number;
   readonly isSpent: boolean;
-  /** It was delivered before: what counts events leaves it out. */
+  /** It was delivered before, so counts of events leave it out. */
   readonly isRepeat: boolean;
   /** Until the next attempt; 0 when there is none. */
   readonly retryMs: number;
@@ -56,14 +55,13 @@ export interface Settlement {
 /** What to claim of one tenant. */
 export interface ClaimRequest {
   readonly tenantId: number;
-  /** Nothing of the tenant is due before it; `-infinity` when nothing is known. */
+  /** Nothing of the tenant is due before it; `-infinity` when unknown. */
   readonly floor: string;
   readonly limit: number;
 }
 
 const deadlineMs = 10_000;
 
-/** Claims and settles. */
 export class OutboxStore {
   readonly #pool: Pool;
   readonly #newLease: () => string;
@@ -79,9 +77,8 @@ export class OutboxStore {
   }
 
   /**
-   * Settles a batch, and then claims what is due, at most `limit` rows a tenant, in one statement. Throws what
-   * {@linkcode Pool.run} throws: then both have been done or neither, the batch may come again, and what was claimed waits
-   * for the end of its lease.
+   * Settles a batch and claims due rows, at most `limit` per tenant, in one statement. Throws what {@linkcode
+   * Pool.run} throws: if both happened anyway, settling again is harmless, and the claim ends with its lease.
    */
   async claim(
     requests: readonly ClaimRequest[],
@@ -101,12 +98,12 @@ export class OutboxStore {
     return rows.map((row) => Object.assign(row, { lease, received_at: isoTime(row.received_at_ms) }));
   }
 
-  /** Settles a batch. Throws what {@linkcode Pool.run} throws; then the leases run out. */
+  /** Settles a batch. Throws what {@linkcode Pool.run} throws; the leases then expire. */
   async settle(settlements: readonly Settlement[]): Promise<void> {
     await this.#pool.run(deadlineMs, (sql) => settle(sql, settlements));
   }
 
-  /** The tenants that have something due and somewhere to send it; `floors` as in {@linkcode ClaimRequest}. */
+  /** Tenants with due rows and a route; `floors` as in {@linkcode ClaimRequest}. */
   async dueTenants(floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]): Promise<number[]> {
     const rows = await this.#pool.run(
       deadlineMs,
@@ -119,10 +116,9 @@ export class OutboxStore {
 }
 
 /**
- * As all times of an event are written: cut to milliseconds. The number has the database's microseconds, each up to a
- * quarter of one off.
+ * Formats a time as all times of an event, cut to milliseconds; the number of microseconds is up to a quarter off.
  *
- * Chosen: a number, because PostgreSQL's `to_char` costs more than a microsecond a row, and this a third of it.
+ * Chosen: a number, because PostgreSQL's `to_char` takes over a microsecond per row, three times as long.
  */
 function isoTime(ms: number): string {
   return new Date(Math.floor(ms + 0.0005)).toISOString();

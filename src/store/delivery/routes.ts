@@ -1,5 +1,5 @@
 /**
- * Where a tenant's leads go, as the operator sees and changes it.
+ * The routes of a tenant, as operators see and change them.
  *
  * @module
  */
@@ -9,52 +9,49 @@ import { ask } from "../operator/admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { namedKinds, type RouteScope } from "./effects.ts";
 
-/** A destination of a tenant's, and whose events it takes. Secrets are never read back. */
+/** A destination, and the events that it takes. Secrets are never read back. */
 export interface StoredRoute extends RouteScope {
   readonly kind: string;
-  /** More than one for mail only. */
+  /** More than one only for mail. */
   readonly addresses: readonly string[];
 }
 
-/** What to change at one destination of a route; what is left out stays. */
+/** A change to one destination of a route; omitted fields stay. */
 export interface DestinationChange {
   readonly kind: string;
-  /** All that it is to have. */
+  /** The complete new list. */
   readonly addresses?: readonly string[];
-  /** Send nothing there any more. */
+  /** Stop sending there. */
   readonly clear?: true;
-  /** Another secret, also for the same address. */
+  /** Replace the secret, even for the same address. */
   readonly rotate?: true;
-  /** Becomes the secret if the change needs a new one; left out where nothing is signed. */
+  /** The new secret, if the change needs one; omitted where nothing is signed. */
   readonly secret?: string;
 }
 
-/** What to change. */
 export interface RouteChange {
   readonly scope: RouteScope;
   readonly destinations: readonly DestinationChange[];
-  /** How long a rotated secret goes on signing beside the new one. */
+  /** How long a rotated secret keeps signing beside the new one. */
   readonly overlapHours: number;
 }
 
-/** What became of a change. */
 export type RouteChanged =
   | {
     readonly kind: "changed";
     /** The kinds that have a new secret. */
     readonly renewed: readonly string[];
   }
-  /** A sandbox tenant; the database refuses it. */
+  /** The database refuses routes for a sandbox tenant. */
   | { readonly kind: "sandbox" }
-  /** It would have more than {@linkcode routesMax}. */
+  /** More than {@linkcode routesMax}. */
   | { readonly kind: "too_many" }
-  /** The tenant is gone. */
   | { readonly kind: "no_tenant" };
 
-/** Recipients that a tenant has at most, all routes together. Chosen: each of its events looks through them. */
+/** Recipients of a tenant, all routes together. Chosen: each of its events is matched against them. */
 export const routesMax = 200;
 
-/** A tenant's routes: first what takes all its events, then by source and by form. */
+/** A tenant's routes: first those for all its events, then by source and by form. */
 export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly StoredRoute[]> {
   return await ask(pool, (sql) =>
     sql<StoredRoute[]>`
@@ -64,7 +61,7 @@ export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly
       order by closeness, source, form, kind`);
 }
 
-/** The kinds of destinations that each tenant has, by the tenant's id; never an address. */
+/** The kinds of destinations of each tenant, by the tenant's id. */
 export async function listRouteKinds(pool: Pool): Promise<ReadonlyMap<number, readonly string[]>> {
   const rows = await ask(pool, (sql) =>
     sql<{ id: number; kinds: string[] }[]>`
@@ -72,7 +69,7 @@ export async function listRouteKinds(pool: Pool): Promise<ReadonlyMap<number, re
   return new Map(rows.map(({ id, kinds }) => [id, kinds]));
 }
 
-/** Whether there is such a key's label, or such a form, so that a misspelled one is noticed. */
+/** Whether such a key label or form exists, to catch misspellings. */
 export async function hasScope(pool: Pool, tenantId: number, { source, form }: RouteScope): Promise<boolean> {
   const [row] = await ask(pool, (sql) =>
     sql<{ found: boolean }[]>`
@@ -107,7 +104,7 @@ export async function changeRoute(pool: Pool, tenantId: number, change: RouteCha
   }
 }
 
-/** Notes in the audit that somebody has tried a route: how many were sent a test, and how many of them failed. */
+/** Audits a test of a route: how many recipients were sent a test, and how many failed. */
 export async function noteRouteTest(
   pool: Pool,
   tenant: string,

@@ -1,5 +1,5 @@
 /**
- * The commit of a batch of events: one call of the SQL function `accept`, which is one transaction.
+ * Commits a batch of events with one call of the SQL function `accept`, which is one transaction.
  *
  * @module
  */
@@ -11,14 +11,13 @@ import { limits } from "../../contract/limits.ts";
 import { contactsOf } from "../../lead/person.ts";
 import { type Pool, Unavailable } from "../pool.ts";
 
-/** What was found of a form submission. A verdict other than `clean` holds it: it is stored and not delivered. */
+/** The spam verdict on a form submission. Any verdict other than `clean` holds it: stored, not delivered. */
 export interface SubmissionPart {
   readonly formId: number;
   readonly verdict: SubmissionVerdict;
   readonly score: number;
-  /** Names only. */
   readonly reasons: readonly string[];
-  /** For the operator's search; `null` where there is none. */
+  /** For the operator's search. */
   readonly contact: {
     readonly phone: string | null;
     readonly email: string | null;
@@ -26,25 +25,20 @@ export interface SubmissionPart {
   };
 }
 
-/** Why a submission is held, or `clean`. */
 export type SubmissionVerdict = "clean" | "honeypot" | "spam";
 
-/** One event to be committed. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
+/** One event to commit. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
 export interface Entry {
   readonly kind: "lead" | "form";
   readonly keyId: number;
   readonly tenantId: number;
-  /**
-   * What makes a later post a duplicate: `k` its Idempotency-Key, `c` its content. Each is a space of
-   * its own, and so are the forms' `K` and `C`.
-   */
+  /** The namespace of the dedupe digest: `k` Idempotency-Key, `c` content; `K` and `C` for forms. */
   readonly space: "k" | "c" | "K" | "C";
   readonly digest: string;
-  /** Of the normalized content, to tell a retry from another lead under the same Idempotency-Key. */
+  /** Of the normalized content: tells a retry from another lead under the same Idempotency-Key. */
   readonly contentDigest: string;
   readonly idempotencyKey: string | null;
   readonly flags: readonly string[];
-  /** JSON text. */
   readonly lead: string;
   /** JSON text of an object, lossless. */
   readonly extra: string | null;
@@ -52,13 +46,12 @@ export interface Entry {
   readonly raw: string;
   readonly costCents: number | null;
   readonly unknownArea: string | null;
-  /** When the request arrived, on the monotonic clock of the process. */
+  /** Arrival of the request on the process's monotonic clock. */
   readonly arrivedAtMs: number;
-  /** `null` for a lead. */
   readonly submission: SubmissionPart | null;
 }
 
-/** What became of an {@linkcode Entry}. `receivedAt` is ISO 8601 in UTC with milliseconds. */
+/** The outcome of an {@linkcode Entry}. `receivedAt` is ISO 8601 in UTC with milliseconds. */
 export type Outcome =
   | { readonly kind: "accepted"; readonly eventId: string; readonly receivedAt: string }
   | {
@@ -69,17 +62,17 @@ export type Outcome =
   }
   | { readonly kind: "revoked" };
 
-/** The same, or `busy`: the entry's key is being revoked, nothing was decided, and it may be tried again. */
+/** `busy`: the entry's key is being revoked; nothing was decided, and the entry may be retried. */
 export type Decision = Outcome | { readonly kind: "busy" };
 
-/** Whether an event has been handed over to the delivery with its commit. */
+/** Whether committing the entry also queues it for delivery. */
 export function isQueued({ submission }: Entry): boolean {
   return submission === null || submission.verdict === "clean";
 }
 
 /**
- * A row of the SQL function's result. `event_id` is null when nothing was decided of the entry: a rival let go of the
- * digest meanwhile, the key of another entry is being revoked, or somebody is being erased (`watched`).
+ * A row of `accept`. `event_id` is null when nothing was decided: a rival released the digest, another entry's key is
+ * being revoked, or an erasure is under way (`watched`).
  */
 interface AcceptRow {
   readonly ord: number;
@@ -89,17 +82,17 @@ interface AcceptRow {
   readonly flags: string | null;
 }
 
-// Serialization failures: the transaction was rolled back whole and may simply be run again.
+// Serialization failure and deadlock: the transaction was rolled back as a whole.
 const rolledBackStates = new Set(["40001", "40P01"]);
 const attemptsMax = 5;
 
-/** Commits batches over one connection: two or three were no faster than one (measured). */
+/** Commits batches over one connection; two or three were no faster (measured). */
 export class AcceptStore {
   readonly #pool: Pool;
   readonly #node: string;
   readonly #nowMs: () => number;
 
-  /** `node` names this process in the notifications of its commits, `nowMs` is the clock of {@linkcode Entry}. */
+  /** `node` names this process in notifications; `nowMs` is the clock of {@linkcode Entry}. */
   constructor(pool: Pool, options: { node: string; nowMs: () => number }) {
     this.#pool = pool;
     this.#node = options.node;
@@ -107,23 +100,21 @@ export class AcceptStore {
   }
 
   /**
-   * Commits a batch, all or nothing, and returns the outcomes in its order.
+   * Commits a batch, all or nothing, and returns the decisions in its order.
    *
-   * @throws {Unavailable} when it is unknown whether the batch was committed: no answer in time, the
-   * connection lost, or a warning with the commit (a cancelled wait for a synchronous standby)
+   * @throws {Unavailable} when it is unknown whether the batch was committed
    * @throws {postgres.PostgresError} when the server refused the batch: nothing was committed
    */
   async accept(entries: readonly Entry[], deadlineMs: number): Promise<Decision[]> {
     const outcomes = await this.#acceptAgain(entries, deadlineMs);
-    // A rival let go of a digest (its content window has passed, or it was erased) between the insert that lost
-    // against it and the look at what won, or another entry's key was busy: nothing was decided of these entries, and
-    // they are committed by themselves.
+    // Undecided entries are committed again by themselves: a rival released the digest between the losing insert and
+    // the look at the winner, or another entry's key was busy.
     for (let round = 1;; round += 1) {
       const open = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
       if (open.length === 0) return outcomes as Decision[];
       if (round === attemptsMax) throw new Unavailable("nothing was decided, again and again");
       const again = await this.#acceptAgain(open.map((index) => entries[index] as Entry), deadlineMs)
-        // The rest of the batch is committed, so it was not refused whole.
+        // The rest of the batch is committed, so it was not refused as a whole.
         .catch((cause) => {
           throw cause instanceof Unavailable ? cause : new Unavailable("the rest was refused", { cause });
         });
@@ -131,7 +122,7 @@ export class AcceptStore {
     }
   }
 
-  // `null`: nothing was decided.
+  // `null`: undecided.
   async #acceptAgain(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     for (let attempt = 1;; attempt += 1) {
       try {
@@ -181,11 +172,11 @@ function allAccepted({ event_id: ids, received_at: receivedAt }: AcceptRow): Dec
   return decisions;
 }
 
-/** What accept is told of the entries while somebody is being erased. */
+/** What `accept` needs of the entries while someone is being erased. */
 interface Watched {
-  /** How long ago each arrived. */
+  /** Time since each arrived. */
   readonly agesMs: readonly number[];
-  /** What each has that may be a person's, one a line. */
+  /** Each entry's contacts, one per line. */
   readonly contacts: readonly string[];
 }
 
@@ -196,15 +187,14 @@ function contactLines({ lead, extra, raw, submission }: Entry): string {
   return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
 }
 
-/** Between the values of a column. Nobody outside can know it, so that no value has it; read backwards it is another one. */
+/** Separates the values of a column; random, so that no value contains it. Reversed, it stands for null. */
 const separator = randomBytes(6).toString("base64url") + "\x1f";
 const nullValue = [...separator].reverse().join("");
 
 /**
- * The columns of a batch by the names of the parameters, so that two of them cannot change places. A column that is
- * null for every entry, such as those of submissions where all are leads, is sent empty.
+ * Calls `accept` with one text per column; a column that is null throughout is sent empty.
  *
- * Rejected: arrays, as which postgres.js escapes and PostgreSQL reads each value character by character.
+ * Rejected: arrays, which postgres.js escapes and PostgreSQL parses character by character.
  */
 function call(
   sql: postgres.Sql,

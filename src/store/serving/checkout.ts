@@ -1,5 +1,5 @@
 /**
- * Checkouts and what becomes of them: begun here, opened at the payment provider, moved on by its events.
+ * Stores checkouts: started here, opened at the payment provider, updated by the provider's events.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { limits } from "../../contract/limits.ts";
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
 
-/** What is sold, as it was when the checkout began. */
+/** The plan as it was when the checkout started. */
 export interface Sale {
   /** Our reference; a UUID. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface Sale {
   readonly interval: Interval;
 }
 
-/** A session of the payment provider at which the buyer can pay. */
+/** The payment provider's session, where the buyer can pay. */
 export interface OpenSession {
   readonly sessionId: string;
   readonly url: string;
@@ -27,14 +27,14 @@ export interface OpenSession {
 /** What {@linkcode CheckoutStore.begin} finds. */
 export type Begun =
   | { readonly kind: "begun"; readonly sale: Sale }
-  /** Begun before and not known to be open: the provider is asked again, under the same id. */
+  /** Started before and not known to be open: ask the provider again under the same id. */
   | { readonly kind: "again"; readonly sale: Sale }
-  | { readonly kind: "open"; readonly session: OpenSession }
+  /** The Idempotency-Key was used with another request. */
   /** The Idempotency-Key was used for something else. */
   | { readonly kind: "conflict" }
   | { readonly kind: "plan_not_found" };
 
-/** Where a subscription can stand; from `incomplete` on in the payment provider's words. */
+/** States of a subscription; from `incomplete` on, the provider's own. */
 export const subscriptionStates = [
   "opening",
   "open",
@@ -50,10 +50,9 @@ export const subscriptionStates = [
   "canceled",
 ] as const;
 
-/** One of {@linkcode subscriptionStates}. */
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
-/** What an event of the payment provider says of one subscription. It is found by any of the three ids. */
+/** A provider's event about one subscription, which any of the three ids identifies. */
 export interface ProviderChange {
   readonly eventId: string;
   readonly type: string;
@@ -79,7 +78,7 @@ interface BeginRow {
   readonly session_url: string;
 }
 
-/** Every method throws {@linkcode Unavailable} when the store is away; whether it has taken effect is then unknown. */
+/** Methods throw {@linkcode Unavailable} when the store is unavailable; whether they took effect is then unknown. */
 export class CheckoutStore {
   readonly #pool: Pool;
 
@@ -87,7 +86,7 @@ export class CheckoutStore {
     this.#pool = pool;
   }
 
-  /** Begins a checkout at the plan's price of this moment, or finds the one of the same key. Digests are UUIDs. */
+  /** Starts a checkout at the plan's current price, or finds the one with the same key. Digests are UUIDs. */
   async begin(
     planSlug: string,
     key: { readonly keyDigest: string; readonly requestDigest: string } | null,
@@ -112,7 +111,7 @@ export class CheckoutStore {
     }
   }
 
-  /** Notes that the provider has opened a session. An event of it may have been quicker. */
+  /** Stores the provider's session. One of its events may have arrived first. */
   async opened(id: string, session: OpenSession & { readonly expiresAt: string | null }): Promise<void> {
     const { sessionId, url, expiresAt } = session;
     await this.#pool.run(
@@ -121,12 +120,12 @@ export class CheckoutStore {
     );
   }
 
-  /** Notes that no session comes of it: the same Idempotency-Key begins anew. */
+  /** Marks the checkout as failed, so that the same Idempotency-Key starts over. */
   async failed(id: string): Promise<void> {
     await this.#pool.run(deadlineMs, (sql) => sql`select fail_checkout(${id})`);
   }
 
-  /** Takes an event, once. */
+  /** Applies an event, once. */
   async apply(change: ProviderChange): Promise<"applied" | "stale" | "unknown" | "duplicate"> {
     const [row] = await this.#pool.run(
       deadlineMs,

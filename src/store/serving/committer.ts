@@ -1,8 +1,6 @@
 /**
- * Group commit: concurrent requests share a transaction. A batch goes at once when the committer is
- * idle; what arrives during a running commit forms the next batch. There is no timer.
- *
- * It stands here and not with the intake, because the forms commit through the same one.
+ * Group commit: concurrent requests share a transaction. An idle committer commits at once; what arrives during a
+ * commit forms the next batch. There is no timer. Intake and forms share one committer.
  *
  * @module
  */
@@ -12,30 +10,25 @@ import type { StoreObservation } from "../observation.ts";
 import { Unavailable } from "../pool.ts";
 import { saysUnwritable } from "../unavailable.ts";
 
-/** How the committer is bounded. */
 export interface CommitterOptions {
-  /**
-   * Commits a batch, all or nothing but for those of a busy key; {@linkcode Unavailable} means that the outcome is
-   * unknown.
-   */
+  /** Commits a batch, all or nothing except entries of a busy key; {@linkcode Unavailable} means unknown outcome. */
   readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Decision[]>;
-  /** Whether the store is known not to take writes: then a commit fails at once. */
+  /** Whether the store takes writes; if not, commits fail at once. */
   readonly writable: () => boolean;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  /** From {@linkcode Committer.commit} to its answer. */
+  /** From {@linkcode Committer.commit} to its outcome. */
   readonly deadlineMs: number;
   readonly handOver: HandOver;
   readonly observe: (observation: StoreObservation) => void;
 }
 
-/** Who goes on from the outcome of a commit. */
+/** Receives the outcome of each batch. */
 export interface HandOver {
-  /** A batch is confirmed: what became of each of its entries, at least one of which is not busy. */
+  /** A batch is confirmed, and at least one of its entries is not busy. */
   committed(entries: readonly Entry[], decisions: readonly Decision[]): void;
   /**
-   * The failure of a batch of which nothing could be committed, once; of whatever says that the store takes no writes at
-   * all, at once.
+   * Nothing of a batch was committed. Called once per batch, or at once when the store says that it takes no writes.
    */
   failed(error: unknown): void;
 }
@@ -48,39 +41,39 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-// A batch of 512 of typical leads is about 1 MiB; larger ones gained nothing and delay their first entry.
+// About 1 MiB of typical leads; larger batches gained nothing and delay their first entry.
 const batchEntriesMax = 512;
 // Bounds the memory of a batch of the largest bodies.
 const batchBytesMax = 8 * 1024 * 1024;
-// What may wait: at 10,000 leads a second, less than half a second of work.
+// At 10,000 leads a second, less than half a second of work.
 const queueEntriesMax = 4096;
 const queueBytesMax = 64 * 1024 * 1024;
 
-// An entry closer to its deadline than this is not begun: it would cut the commit of its neighbours short.
+// Entries closer to their deadline are not started: they would cut the commit of their batch short.
 const commitMsMin = 1_000;
 
-// Entries that were refused each alone, and nothing of their batch committed: then it is the store that refuses, and the
-// rest is not tried. Chosen: 8, which are 25 tries of the largest batch; fewer would let fewer poisonous entries pass for it.
+// After so many entries refused one by one with nothing committed, the store itself refuses, and the rest is not
+// tried. Chosen: 8, which takes 25 attempts on the largest batch.
 const refusedAloneMax = 8;
 
-// Between two tries of what waits for its key's revocation, which takes milliseconds.
+// Pause before retrying entries whose key is being revoked, which takes milliseconds.
 const busyPauseMs = 50;
 
-/** What halving a batch has shown so far. */
+/** What splitting a batch has shown so far. */
 interface Trial {
-  /** The store took something of it: what it refused is the refused entries' own. */
+  /** The store committed part of the batch, so refusals are the entries' own fault. */
   isTaken: boolean;
   refusedAlone: number;
   /** The first failure. */
   error: unknown;
 }
 
-/** Batches entries into commits; one commit runs at a time. */
+/** Groups entries into commits; one commit runs at a time. */
 export class Committer {
   readonly #options: CommitterOptions;
   #queue: Waiting[] = [];
   #queueBytes = 0;
-  /** To be tried again when the pause is over. */
+  /** To be retried after the pause. */
   #busy: Waiting[] = [];
   #pause: Promise<void> | null = null;
   #running: Promise<void> | null = null;
@@ -90,10 +83,10 @@ export class Committer {
   }
 
   /**
-   * Commits an entry together with whatever else waits, and resolves once the commit is confirmed.
+   * Commits an entry and resolves once the commit is confirmed.
    *
-   * @throws {Unavailable} when the store is known not to take writes, the queue is full, or the
-   * deadline has passed; also when the commit's outcome is unknown
+   * @throws {Unavailable} when the store takes no writes, the queue is full, the deadline has passed, or the outcome
+   * is unknown
    */
   commit(entry: Entry): Promise<Outcome> {
     const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
@@ -112,17 +105,17 @@ export class Committer {
   #start(): void {
     this.#running ??= this.#drain().finally(() => {
       this.#running = null;
-      // Whoever was answered by the last batch may have come again since the loop looked at the queue.
+      // Callers resolved by the last batch may have added entries since the loop checked the queue.
       if (this.#queue.length > 0) this.#start();
     });
   }
 
-  /** How many entries wait for the next batch. */
+  /** How many entries wait for a batch. */
   get waiting(): number {
     return this.#queue.length + this.#busy.length;
   }
 
-  /** Fails what waits and has not been sent: the store is known not to take writes. */
+  /** Fails the entries that have not been sent, because the store takes no writes. */
   refuseWaiting(): void {
     refuse(this.#takeAll());
   }
@@ -174,7 +167,7 @@ export class Committer {
     return batch;
   }
 
-  // Until its deadline, so that whoever holds a key's lock for long is waited for by the posts of this key alone.
+  // Retries until the deadline, so that a long lock on a key delays only that key's posts.
   #tryAgain(waiting: Waiting): void {
     this.#busy.push(waiting);
     this.#queueBytes += waiting.bytes;
@@ -185,12 +178,12 @@ export class Committer {
     });
   }
 
-  // Never throws: each entry is settled one way or the other.
+  // Never throws: it settles every entry.
   async #settle(batch: readonly Waiting[], trial: Trial): Promise<void> {
-    // What was left of a refused batch is not tried on a store that is known by now to refuse everything.
+    // Part of a batch that the store refuses as a whole.
     const isHopeless = !trial.isTaken && trial.refusedAlone >= refusedAloneMax;
     if (isHopeless || !this.#options.writable()) return refuse(batch);
-    // After bisecting, a half may begin with no time left: it fails as late as it would have anyway.
+    // After splitting, a half may start with no time left: it fails no later than it would have anyway.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
     const { accept, handOver, nowMs, observe } = this.#options;
     const startedAtMs = nowMs();
@@ -221,7 +214,7 @@ export class Committer {
         observe({ kind: "entry_refused", error });
         batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
       } else {
-        // Refused whole, nothing committed: halve it, so that one entry's trouble stays its own.
+        // Refused as a whole, nothing committed: split it to find the faulty entry.
         const half = batch.length >> 1;
         await this.#settle(batch.slice(0, half), trial);
         await this.#settle(batch.slice(half), trial);

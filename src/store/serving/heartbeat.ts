@@ -1,6 +1,5 @@
 /**
- * Whether the store takes writes, judged by the commits that the service makes anyway, and by small ones of this
- * process's own in between: its beats.
+ * Decides whether the store takes writes, from the service's commits and from small writes of its own in between.
  *
  * @module
  */
@@ -8,13 +7,12 @@
 import type { Pool } from "../pool.ts";
 import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
 
-/** How the heartbeat is run. */
 export interface HeartbeatOptions {
-  /** One connection of its own: nothing may keep a beat waiting. */
+  /** A connection of its own, so that nothing delays a beat. */
   readonly pool: Pool;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  /** Names this process in the rows of its beats; any small number. */
+  /** Identifies this process in the heartbeat table; any small number. */
   readonly slot: number;
 }
 
@@ -28,26 +26,25 @@ export type WritableReaction = (writable: boolean, cause: unknown) => void;
 
 // `store_writable` turns false at most interval + silence after the last write: 2 s.
 const intervalMs = 500;
-// A beat is given up after the time of three.
 const silenceMaxMs = 1_500;
 const missesMax = 2;
-// While the store is away: so that "accepting again" follows its return at once.
+// Shorter while the store is unavailable, to notice its return at once.
 const awayDeadlineMs = 1_000;
 const retryMs = 200;
-// Batches that were refused whole in a row, each for a reason that need not be its own.
+// Consecutive batches refused as a whole, for a reason that may not be their own.
 const refusalsMax = 3;
-// After a refused commit: a store that takes beats and refuses commits gets one to refuse this often.
+// After a refused commit: bounds how often a store that takes beats but refuses commits is tried.
 const refusalHoldMs = 1_000;
 
 /**
- * Beats, hears of every commit, and says whether posts may be taken.
+ * Beats, watches commits, and says whether posts may be accepted.
  *
- * Open, it closes at once when the server says that it takes no writes (read-only, a full disk), be it to a beat or
- * to a commit, and after {@linkcode refusalsMax} batches in a row that were refused whole. It closes when two beats in a row were
- * missed, and a confirmed commit counts as a beat; a late beat alone closes nothing. Closed, the next beat opens it.
+ * It closes at once when the server says that it takes no writes (read-only, full disk), after {@linkcode
+ * refusalsMax} refused batches in a row, and after two missed beats in a row; a confirmed commit counts as a beat.
+ * The next beat opens it.
  *
- * Rejected: the age of the last write as the measure. A process that was busy itself for 2 s found the store
- * unwritable before it had looked at the answer that had long arrived (56 of 450 form posts refused in one run).
+ * Rejected: the age of the last write. A process busy for 2 s saw an unwritable store before it read the answer that
+ * had arrived (56 of 450 form posts refused in one run).
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -59,11 +56,11 @@ export class Heartbeat {
   #committedAtMs = Number.NEGATIVE_INFINITY;
   /** A beat that began earlier does not open. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
-  /** When a beat ended last, whatever it found; at first, when there was none. */
+  /** When the last beat ended, successful or not; initially the start time. */
   endedAtMs: number;
-  /** Rows of the outbox that are not settled, as last read. */
+  /** Outbox rows that are not settled, as last read. */
   pending = 0;
-  /** Dead rows of the outbox, as last read. */
+  /** Dead letters, as last read. */
   dead = 0;
 
   constructor(options: HeartbeatOptions) {
@@ -71,34 +68,34 @@ export class Heartbeat {
     this.endedAtMs = options.nowMs();
   }
 
-  /** From the next change on, `reaction` is called with it. */
+  /** Sets the callback for further changes. */
   react(reaction: WritableReaction): void {
     this.#reaction = reaction;
   }
 
-  /** Whether a beat has ended, whatever it found. */
+  /** Whether a beat has ended, successful or not. */
   get hasBeaten(): boolean {
     return this.#hasBeaten;
   }
 
-  /** Whether the store is known to be away, which nobody knows before the first beat. */
+  /** Whether the store is known to take no writes; false before the first beat. */
   get isAway(): boolean {
     return this.#hasBeaten && !this.#writable;
   }
 
-  /** Whether the store is known to take writes, from a real one. */
+  /** Whether the store took the last write. */
   get writable(): boolean {
     return this.#writable;
   }
 
-  /** A commit of somebody else's was confirmed. */
+  /** A commit was confirmed. */
   committed(): void {
     this.#committedAtMs = this.#options.nowMs();
     this.#misses = 0;
     this.#refusals = 0;
   }
 
-  /** A batch of somebody else's failed, and nothing of it was committed. */
+  /** A batch failed, and nothing of it was committed. */
   commitFailed(error: unknown): void {
     if (!isStoresRefusal(error)) return;
     this.#refusals += 1;
@@ -107,7 +104,7 @@ export class Heartbeat {
     this.#change(false, error);
   }
 
-  /** Until the next beat, after one that took so long. */
+  /** Until the next beat, after one that took `tookMs`. */
   pauseMs(tookMs: number | null): number {
     if (!this.#writable || this.#misses > 0 || tookMs === null) return retryMs;
     return Math.max(0, intervalMs - tookMs);
@@ -135,7 +132,7 @@ export class Heartbeat {
 
   #missed(error: unknown, startedAtMs: number): void {
     const silentMs = this.#options.nowMs() - Math.max(startedAtMs, this.#committedAtMs);
-    // A lost connection may be no more than that; what has lasted counts for as many beats as it kept from being made.
+    // A lost connection may be just that; a long silence counts for as many beats as it prevented.
     this.#misses += Math.max(1, Math.floor(silentMs / intervalMs));
     if (saysUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
   }

@@ -1,5 +1,5 @@
 /**
- * Held submissions that a customer releases by the link of a digest.
+ * Held submissions that a customer releases through a link in a digest.
  *
  * @module
  */
@@ -8,22 +8,21 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Pool } from "../pool.ts";
 
-/** What the link says. */
 export interface HeldLink {
   readonly submissionId: string;
-  /** Whose digest it was sent in. */
+  /** The recipient of the digest. */
   readonly routeId: number;
   /** Seconds since 1970. */
   readonly expiresS: number;
 }
 
-/** Where links lead at the forms' address; behind it stands what {@linkcode heldLinkToken} makes. */
+/** The path of links at the forms' address; {@linkcode heldLinkToken} follows. */
 export const heldLinkPath = "/held/";
 
 const signed = (text: string, secret: string) =>
   `${text}.${createHmac("sha256", secret).update(heldLinkPath + text).digest("base64url")}`;
 
-/** The link in the clear, and behind it a signature that nobody makes without the secret. */
+/** The link's fields in the clear, and an HMAC over them. */
 export function heldLinkToken({ submissionId, routeId, expiresS }: HeldLink, secret: string): string {
   return signed(`${submissionId}.${routeId}.${expiresS}`, secret);
 }
@@ -40,10 +39,10 @@ export function readHeldLink(token: string, secrets: readonly string[]): HeldLin
   return isSigned ? link : null;
 }
 
-/** What the link leads to; `gone`: its content was erased, or was kept long enough. */
+/** `gone`: its content was erased or has expired. */
 export type HeldLinkState = "held" | "released" | "dismissed" | "gone";
 
-/** The same, and of what is held what the digest showed of it. */
+/** The state, and for a held submission what the digest showed of it. */
 export type FoundHeld =
   | { readonly state: Exclude<HeldLinkState, "held"> }
   | {
@@ -57,7 +56,7 @@ export type FoundHeld =
 
 const deadlineMs = 5_000;
 
-/** Looks links up and acts on them. Its methods throw what {@linkcode Pool.run} throws. */
+/** Resolves links. Methods throw what {@linkcode Pool.run} throws. */
 export class HeldLinkStore {
   readonly #pool: Pool;
 
@@ -65,7 +64,7 @@ export class HeldLinkStore {
     this.#pool = pool;
   }
 
-  /** What a link leads to; `null`: nowhere, or nowhere any more. */
+  /** Finds the submission of a link; `null` when the link is not valid any more. */
   async find({ submissionId, routeId, expiresS }: HeldLink): Promise<FoundHeld | null> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
       sql<FoundHeld[]>`
@@ -74,7 +73,7 @@ export class HeldLinkStore {
     return row ?? null;
   }
 
-  /** Releases what is held, notes it in the audit with the client's address, and answers the state that it found. */
+  /** Releases a held submission, audits it with the client's address, and returns the state it had before. */
   async release(
     { submissionId, routeId, expiresS }: HeldLink,
     address: string,

@@ -1,5 +1,5 @@
 /**
- * Reads rows by an id in batches, with a cache of those that were found.
+ * Reads keys and forms in batches, with a cache of those found.
  *
  * @module
  */
@@ -18,24 +18,23 @@ interface Waiting<Value> {
   readonly reject: (error: unknown) => void;
 }
 
-/** How a {@linkcode Lookup} reads. */
 export interface LookupOptions<Value> {
-  /** Reads what there is of some ids in one query. */
+  /** Reads the rows of some ids in one query. */
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
 }
 
-// Bounds how long a change of the row goes unseen.
+// Bounds how long a change of a row goes unseen.
 const cacheMaxAgeMs = 5_000;
 const cacheMax = 10_000;
 const batchMax = 1_000;
 
 /**
- * The rows of a statement that says of its server in the same breath whether it is a standby (`is_standby`, in one row at
- * least, which has no `id` when there is nothing else in it): a standby may lag, and what it does not find may be there.
+ * The rows of a statement that also selects `is_standby`: a standby may lag, and must not answer "not found". A row
+ * without `id` carries only `is_standby`.
  *
- * @throws {Unavailable} when it is one
+ * @throws {Unavailable} when the server is a standby
  */
 export function onPrimary<Row extends { readonly id: number | null }>(
   rows: readonly (Row & { readonly is_standby: boolean })[],
@@ -44,7 +43,7 @@ export function onPrimary<Row extends { readonly id: number | null }>(
   return rows.filter(({ id }) => id !== null);
 }
 
-/** Rows by id. No negative answers are kept: what is added is found at once. */
+/** Rows by id. Misses are not cached, so that new rows are found at once. */
 export class Lookup<Value> {
   readonly #options: LookupOptions<Value>;
   readonly #cache = new Map<string, Cached<Value>>();
@@ -55,16 +54,13 @@ export class Lookup<Value> {
     this.#options = options;
   }
 
-  /** What was found not long ago, without a query. */
+  /** A row read at most `maxAgeMs` ago, without a query. */
   cached(id: string, maxAgeMs: number = cacheMaxAgeMs): Value | null {
     const entry = this.#cache.get(id);
     return entry !== undefined && this.#options.nowMs() - entry.readAtMs <= maxAgeMs ? entry.value : null;
   }
 
-  /**
-   * What the store has now, or `null`. Lookups that wait while one runs share the next query. Throws what the
-   * reading throws.
-   */
+  /** The current row, or `null`. Lookups that wait share the next query. Throws what `read` throws. */
   find(id: string): Promise<Value | null> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(id);
@@ -74,7 +70,7 @@ export class Lookup<Value> {
     });
   }
 
-  /** Forgets what is known to be no longer true. */
+  /** Removes a row that is known to be outdated. */
   forget(id: string): void {
     this.#cache.delete(id);
   }
@@ -114,17 +110,16 @@ export class Lookup<Value> {
 export interface ApiKey {
   readonly id: number;
   readonly tenantId: number;
-  /** The tenant's slug. */
   readonly tenant: string;
   /** The lead's source. */
   readonly label: string;
-  /** A raised limit that is in force, or `null` for the published one. */
+  /** A raised limit in force; `null` for the published one. */
   readonly raisedRate: Rate | null;
 }
 
 const lookupDeadlineMs = 5_000;
 
-/** Reads keys by their SHA-256 digest, given as 64 hex digits. */
+/** Reads keys by their SHA-256 digest, as 64 hex digits. */
 export class KeyStore {
   readonly #lookup: Lookup<ApiKey>;
 
@@ -133,16 +128,15 @@ export class KeyStore {
   }
 
   /**
-   * A key that was active not long ago, without a query; good enough to go on towards a commit, which
-   * checks again, but not to answer by. No negative answers are kept: a new key works at once.
+   * A key that was active recently, without a query: good enough to proceed to a commit, which checks again, but not
+   * to answer by.
    */
   cached(digest: string, maxAgeMs?: number): ApiKey | null {
     return this.#lookup.cached(digest, maxAgeMs);
   }
 
   /**
-   * The active key with this digest as the store has it now, or `null`. Lookups that wait while one
-   * runs share the next query.
+   * The active key with this digest as the store has it now, or `null`.
    *
    * @throws {Unavailable} when the store cannot be read
    */
@@ -150,7 +144,7 @@ export class KeyStore {
     return this.#lookup.find(digest);
   }
 
-  /** Forgets a key that a commit has found revoked or suspended. */
+  /** Removes a key that a commit has found revoked or suspended. */
   forget(digest: string): void {
     this.#lookup.forget(digest);
   }
@@ -193,28 +187,22 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
   );
 }
 
-/** What an operator has defined of a form. */
+/** An operator's definition of a form. */
 export interface Form {
   readonly id: number;
   readonly formKey: string;
-  /** Names of fields, at least one. */
   readonly required: readonly string[];
-  /** Submissions with this score or more are held; `null` for the service's default. */
+  /** Submissions with this score or more are held; `null`: the service's default. */
   readonly threshold: number | null;
   readonly blocked: readonly string[];
 }
 
-/**
- * What a form key looks like.
- *
- * Chosen: letters and digits with `.`, `_` and `-` inside, any case, at most 64: it stands in the address as it is,
- * and no client has to encode any of that.
- */
+/** Chosen: up to 64 letters, digits, `.`, `_` and `-`, which no client has to encode in a URL. */
 export const formKeyShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 const deadlineMs = 5_000;
 
-/** Reads forms. A change is known within five seconds, a new form at once. */
+/** Reads forms. A change takes effect within five seconds, a new form at once. */
 export class FormStore {
   readonly #lookup: Lookup<Form>;
 
@@ -223,7 +211,7 @@ export class FormStore {
   }
 
   /**
-   * The form as it was at most five seconds ago, or `null`. What no form key can be costs no query.
+   * The form as it was at most five seconds ago, or `null`; an impossible form key costs no query.
    *
    * @throws {Unavailable} when the store cannot be read
    */

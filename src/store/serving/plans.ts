@@ -1,6 +1,5 @@
 /**
- * The subscription plans as they are read: by the feed, which keeps a snapshot of them, and by whoever builds the
- * site.
+ * Reads the subscription plans, for the feed's snapshot and for the site's build.
  *
  * @module
  */
@@ -10,25 +9,23 @@ import type { Interval } from "../../contract/plans.ts";
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
-/** One line of what a plan includes. */
 export interface PlanItem {
   readonly title: string;
   readonly detail: string;
 }
 
-/** A plan. */
 export interface Plan {
   readonly slug: string;
   readonly name: string;
   readonly customer: string;
-  /** The name of the tenant with that slug; without one the same text. */
+  /** The name of the tenant with that slug; without one, the slug. */
   readonly customerName: string;
   /** US cents per interval; 0 is free. */
   readonly amountCents: number;
   readonly interval: Interval;
-  /** In their own order; unknown members are in {@linkcode Plan.json} only. */
+  /** Without unknown members, which only {@linkcode Plan.json} has. */
   readonly items: readonly PlanItem[];
-  /** The whole plan as JSON text, unknown members as they were written. */
+  /** The whole plan as JSON text, unknown members as written. */
   readonly json: string;
 }
 
@@ -36,10 +33,8 @@ const deadlineMs = 2_000;
 const order = (sql: postgres.Sql) => sql`order by p.customer collate "C", p.amount_cents, p.slug collate "C"`;
 
 /**
- * All plans, by customer, then price, then slug. Chosen: an order that depends on nothing but the plans, so that every
- * node serves the same bytes.
- *
- * Throws what {@linkcode Pool.run} throws.
+ * All plans, by customer, price and slug, so that every node serves the same bytes. Throws what {@linkcode Pool.run}
+ * throws.
  */
 export async function readPlans(pool: Pool): Promise<Plan[]> {
   const rows = await pool.run(deadlineMs, (sql) =>
@@ -73,13 +68,12 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
 
 /** The plans as they are served. */
 interface PlansText {
-  /** All plans in the order of {@linkcode readPlans}, as one JSON array. */
+  /** All plans as one JSON array, in the order of {@linkcode readPlans}. */
   readonly text: string;
   /** The names of the tenants that offer them, by slug. */
   readonly names: Readonly<Record<string, string>>;
 }
 
-/** Throws what {@linkcode readPlans} throws. */
 async function readPlansText(pool: Pool): Promise<PlansText> {
   const [row] = await pool.run(deadlineMs, (sql) =>
     sql<{ plans: string; names: PlansText["names"] }[]>`
@@ -90,7 +84,6 @@ async function readPlansText(pool: Pool): Promise<PlansText> {
   return { text: `[${row?.plans ?? ""}]`, names: row?.names ?? {} };
 }
 
-/** How the snapshot is kept. */
 export interface PlanSnapshotOptions {
   readonly pool: Pool;
   /** A monotonic clock in milliseconds. */
@@ -100,10 +93,10 @@ export interface PlanSnapshotOptions {
 }
 
 const intervalMs = 1_000;
-// While the store is away: so that the plans are there again soon after it is.
+// While the store is unavailable: plans return soon after it does.
 const retryMs = 200;
 
-/** The plans, read again and again. */
+/** The plans, reread every second. */
 export class PlanSnapshot {
   readonly #options: PlanSnapshotOptions;
   #text: string | null = null;
@@ -117,26 +110,22 @@ export class PlanSnapshot {
     this.#options = options;
   }
 
-  /** The plans as the text of a JSON array; `null` when the store cannot be read, or was not for too long. */
+  /** The plans as a JSON array; `null` when the store cannot be read, or has not been read for too long. */
   get current(): string | null {
     const { nowMs, ageMaxMs } = this.#options;
     return nowMs() - this.#readAtMs <= ageMaxMs ? this.#text : null;
   }
 
-  /** The name of a tenant that offers a plan; for any other `customer` the same text. */
+  /** The name of a tenant that offers a plan; for any other `customer`, the same text. */
   customerName(customer: string): string {
     return Object.hasOwn(this.#names, customer) ? this.#names[customer] as string : customer;
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return this.#hasFailed ? retryMs : intervalMs;
   }
 
-  /**
-   * Resolves when the plans have been read by a statement that began after the call. However many ask, one statement is
-   * under way at a time.
-   */
+  /** Resolves when a statement started after this call has read the plans. One statement runs at a time. */
   renew(): Promise<void> {
     return this.#nextReading ??= this.#reading.then(() => {
       this.#nextReading = null;
@@ -144,13 +133,13 @@ export class PlanSnapshot {
     });
   }
 
-  /** Reads the plans, or loses those it had. */
+  /** Reads the plans, or drops the old ones. */
   runOnce(): Promise<void> {
     return this.#reading = this.#read();
   }
 
   async #read(): Promise<void> {
-    // What was read is as old as the question.
+    // The data is as old as the start of the query.
     const readAtMs = this.#options.nowMs();
     try {
       this.#keep(await readPlansText(this.#options.pool), readAtMs);
@@ -160,9 +149,9 @@ export class PlanSnapshot {
   }
 
   #keep({ text, names }: PlansText, readAtMs: number): void {
-    // A later question was answered first.
+    // A later query was answered first.
     if (readAtMs < this.#readAtMs) return;
-    // The same string, so that whoever compares it with the last one need not read it.
+    // Keeps the same string, so that comparisons with the last one are cheap.
     if (text !== this.#text) this.#text = text;
     this.#names = names;
     this.#readAtMs = readAtMs;

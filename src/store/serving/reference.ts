@@ -1,6 +1,6 @@
 /**
- * What the intake reads often and the operator changes seldom: the vocabulary and the raised limits
- * of addresses, as a snapshot that is read again every second.
+ * A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
+ * raised limits of networks.
  *
  * @module
  */
@@ -10,36 +10,34 @@ import type { Areas } from "../../lead/lead.ts";
 import { foldArea } from "../../lead/place.ts";
 import type { Pool } from "../pool.ts";
 
-/** A term of the vocabulary. */
 export interface Area {
   readonly area: string;
   readonly status: "confirmed" | "proposed";
 }
 
-/** A raised limit for a network, in force until its time. */
+/** A raised limit for a network. */
 export interface IpLimit {
-  /** CIDR text. */
+  /** CIDR notation. */
   readonly network: string;
   readonly rate: Rate;
 }
 
-/** The snapshot. */
 export interface Reference {
-  /** In alphabetical order; retired terms are not in it. */
+  /** In alphabetical order, without retired terms. */
   readonly areas: readonly Area[];
-  /** For the validator: folded spelling to the vocabulary's own. */
+  /** From folded spelling to the vocabulary's own. */
   readonly areaIndex: Areas;
   /** The narrowest network first. */
   readonly ipLimits: readonly IpLimit[];
-  /** When it was read, on the clock that was passed in. */
+  /** On the clock that was passed in. */
   readonly readAtMs: number;
 }
 
-// At most 5 s old is promised; a second keeps an operator from wondering.
+// The promise is 5 s.
 const intervalMs = 1_000;
 const deadlineMs = 2_000;
 
-/** Reads the snapshot now. Throws what {@linkcode Pool.run} throws. */
+/** Reads the snapshot. Throws what {@linkcode Pool.run} throws. */
 export async function readReference(pool: Pool, nowMs: () => number): Promise<Reference> {
   const readAtMs = nowMs();
   const [row] = await pool.run(
@@ -65,7 +63,7 @@ export async function readReference(pool: Pool, nowMs: () => number): Promise<Re
   };
 }
 
-/** The snapshot, read again and again; while the store is away the last one stays. */
+/** Keeps the last snapshot while the store is unavailable. */
 export class ReferenceReader {
   readonly #pool: Pool;
   readonly #nowMs: () => number;
@@ -77,22 +75,20 @@ export class ReferenceReader {
     this.#current = first;
   }
 
-  /** The last snapshot that could be read. */
   get current(): Reference {
     return this.#current;
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return intervalMs;
   }
 
-  /** Reads the snapshot, if it can be read. */
+  /** Rereads the snapshot if the store answers. */
   async runOnce(): Promise<void> {
     try {
       this.#current = await readReference(this.#pool, this.#nowMs);
     } catch {
-      // The heartbeat reports that the store is away; the age of the snapshot tells the rest.
+      // The heartbeat reports the outage; `readAtMs` shows the age.
     }
   }
 }

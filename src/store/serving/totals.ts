@@ -1,6 +1,6 @@
 /**
- * What requests leave that are no event: counts of refusals by key, reason and field and of duplicates by key, kept
- * in memory and written now and then together with the times at which keys were last used.
+ * Counts requests that leave no event, refusals and duplicates, in memory, and writes the counts at intervals with
+ * the times at which keys were last used.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
-// Bounds what a crash forgets, and the writes that refusals cause: one statement in this time.
+// Bounds what a crash loses, and how often refusals cause a write.
 const intervalMs = 5_000;
 const deadlineMs = 3_000;
 
@@ -19,7 +19,6 @@ interface Refusals {
   count: number;
 }
 
-/** Counts in memory, writes in batches. */
 export class Totals {
   readonly #pool: Pool;
   readonly #observe: (observation: StoreObservation) => void;
@@ -32,7 +31,7 @@ export class Totals {
     this.#observe = observe;
   }
 
-  /** Counts a refused post by its code, under the field `""`, and beside it the reason of each field that is faulty. */
+  /** Counts a refused post by its code, under the field `""`, and by the reason for each faulty field. */
   refused(keyId: number, code: string, fields: Readonly<Record<string, string>> = {}): void {
     this.#count({ keyId, reason: code, field: "", count: 1 });
     const faults = Object.entries(fields);
@@ -42,28 +41,27 @@ export class Totals {
     }
   }
 
-  /** Counts and reports a key that came in a URL: whoever reads a log may have it. */
+  /** Counts and reports a key in a URL, where logs may have kept it. */
   exposed(keyId: number, requestId: string): void {
     this.refused(keyId, "key_in_url");
     this.#observe({ kind: "key_exposed", keyId, requestId });
   }
 
-  /** Counts an answer with the event of an earlier post. */
+  /** Counts duplicates: posts answered with an earlier event. */
   duplicate(keyId: number, count = 1): void {
     this.#duplicates.set(keyId, (this.#duplicates.get(keyId) ?? 0) + count);
   }
 
-  /** Notes that a key was used at a time, ISO 8601. */
+  /** Records when a key was used, ISO 8601. */
   used(keyId: number, at: string): void {
     this.#used.set(keyId, at);
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return intervalMs;
   }
 
-  /** Writes what has been counted; throws what {@linkcode Pool.run} throws, and then it is kept for the next time. */
+  /** Writes the counts; throws what {@linkcode Pool.run} throws, and then keeps them for the next run. */
   async runOnce(): Promise<void> {
     if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
     const refusals = [...this.#refusals.values()];
@@ -89,7 +87,7 @@ export class Totals {
           duplicates.map(([, count]) => count)
         })`);
     } catch (error) {
-      // There are never more entries than keys, reasons and fields.
+      // Bounded by the number of keys, reasons and fields.
       for (const entry of refusals) this.#count(entry);
       for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
       for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
@@ -97,7 +95,7 @@ export class Totals {
     }
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining counts. */
   finish(): Promise<void> {
     return this.runOnce();
   }
