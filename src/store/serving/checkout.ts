@@ -29,8 +29,8 @@ export type Begun =
   | { readonly kind: "begun"; readonly sale: Sale }
   /** Started before and not known to be open: ask the provider again under the same id. */
   | { readonly kind: "again"; readonly sale: Sale }
+  | { readonly kind: "open"; readonly session: OpenSession }
   /** The Idempotency-Key was used with another request. */
-  /** The Idempotency-Key was used for something else. */
   | { readonly kind: "conflict" }
   | { readonly kind: "plan_not_found" };
 
