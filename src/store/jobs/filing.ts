@@ -1,18 +1,18 @@
 /**
- * Files whom leads name for the operator's search, behind their commit, which so does not wait for it.
+ * Indexes the contacts of leads for the operator's search after their commit, which need not wait for it.
  *
  * @module
  */
 
 import type { Pool } from "../pool.ts";
 
-// Bounds one transaction: at saturation some 8,000 leads, a tenth of a second.
+// Bounds one transaction: about 8,000 leads under full load, a tenth of a second.
 const batchesMax = 256;
-// Bounds what a search has to look through.
+// Bounds the unindexed leads that a search must scan.
 const idlePauseMs = 1_000;
 const deadlineMs = 30_000;
 
-/** The first process of each machine files; the database lets one work at a time. */
+/** The database lets one process at a time index. */
 export class Filing {
   readonly #pool: Pool;
 
@@ -20,12 +20,13 @@ export class Filing {
     this.#pool = pool;
   }
 
-  /** Until the next run, after one that took so many batches. */
   pauseMs(batches: number | null): number {
     return batches === batchesMax ? 0 : idlePauseMs;
   }
 
-  /** Files the leads of a few batches and returns of how many. Throws what {@linkcode Pool.run} throws. */
+  /**
+   * Indexes the leads of a few batches and returns the number of batches. Throws what {@linkcode Pool.run} throws.
+   */
   async runOnce(): Promise<number> {
     const [row] = await this.#pool.run(
       deadlineMs,

@@ -1,5 +1,5 @@
 /**
- * The end of what a tenant keeps for some days only: content that is older is removed, a little at a time.
+ * Removes content that is older than its tenant keeps it, in small batches.
  *
  * @module
  */
@@ -7,30 +7,28 @@
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
-// Bounds one transaction: some 10 ms of work, and the locks that it holds that long.
+// Bounds one transaction and its locks: about 10 ms of work.
 const batchEvents = 500;
-// While there is more: a few thousand events a second at most, beside the intake.
+// While there is more: at most a few thousand events a second, beside the intake.
 const busyPauseMs = 250;
-// Otherwise: days are not counted in minutes.
+// Retention counts days, so a minute's delay does not matter.
 const idlePauseMs = 60_000;
 const deadlineMs = 30_000;
 
-/** What one batch did: events looked at, and those whose content it removed. */
 export interface RetentionBatch {
   readonly examined: number;
   readonly removed: number;
 }
 
 /**
- * Every process removes; the database lets one work at a time.
+ * The database lets one process at a time remove.
  *
- * Chosen: it begins with the first pause and not with the start, so that a process which is restarted all the time
- * does little else than serve.
+ * Chosen: the first run comes after a pause, so that a process that keeps restarting can serve.
  */
 export class Retention {
   readonly #pool: Pool;
   readonly #observe: (observation: StoreObservation) => void;
-  /** Removed since that was told last. */
+  /** Events removed since the last report. */
   #untold = 0;
 
   constructor(pool: Pool, observe: (observation: StoreObservation) => void) {
@@ -38,12 +36,11 @@ export class Retention {
     this.#observe = observe;
   }
 
-  /** Until the next batch. */
   pauseMs(batch: RetentionBatch | null): number {
     return batch !== null && batch.examined >= batchEvents ? busyPauseMs : idlePauseMs;
   }
 
-  /** Removes a batch; `null` when another process is at it. Throws what {@linkcode Pool.run} throws. */
+  /** Removes a batch; `null` when another process is doing so. Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<RetentionBatch | null> {
     const [row] = await this.#pool.run(
       deadlineMs,

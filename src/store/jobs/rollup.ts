@@ -1,5 +1,5 @@
 /**
- * Keeps the hours' totals, from which the report is made, so that a report of months does not read millions of events.
+ * Maintains the hourly totals, so that a report of months does not read millions of events.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import type { Pool } from "../pool.ts";
 
 // Bounds one transaction.
 const hoursMax = 12;
-// While there is more, as after an upgrade: beside everything else that the database does.
+// While there is more, as after an upgrade.
 const busyPauseMs = 250;
 const idlePauseMs = 60_000;
 const deadlineMs = 60_000;
 
-/** Every process rolls up; the database lets one work at a time. */
+/** The database lets one process at a time roll up. */
 export class Rollup {
   readonly #pool: Pool;
 
@@ -21,7 +21,6 @@ export class Rollup {
     this.#pool = pool;
   }
 
-  /** Until the next run, after one that rolled up so many hours. */
   pauseMs(hours: number | null): number {
     return hours === hoursMax ? busyPauseMs : idlePauseMs;
   }

@@ -1,34 +1,26 @@
-/**
- * A sample a minute of each process: what it did, and how things stood. The console plots them.
- *
- * @module
- */
-
 import type { Pool } from "../pool.ts";
 
-/** How the breaker stands; `none` where nothing is delivered. */
+/** State of the circuit breaker; `none` where nothing is delivered. */
 export type SampledBreaker = "none" | "closed" | "half_open" | "open";
 
-/** What is plotted: counts of a minute, and figures at its end. */
+/** What the console plots: a process's counts of a minute, and figures at its end. */
 export interface Sample {
   /** Leads and submissions. */
   readonly accepted: number;
   readonly refused: number;
   readonly delivered: number;
-  /** Attempts to deliver that failed. */
+  /** Failed delivery attempts. */
   readonly failed: number;
-  /** Events that were given up. */
+  /** Events that became dead letters. */
   readonly died: number;
-  /** Refusals by their code. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly pending: number;
   readonly dead: number;
-  /** The age of what waits longest, in seconds; 0 when nothing waits. */
+  /** In seconds; 0 when nothing waits. */
   readonly oldestPendingS: number;
   readonly breaker: SampledBreaker;
 }
 
-/** The time that the steps of a plot cover. */
 export interface StepSpan {
   /** Milliseconds since 1970; a multiple of `stepMs`. */
   readonly fromMs: number;
@@ -37,7 +29,7 @@ export interface StepSpan {
   readonly steps: number;
 }
 
-// The process waits for the last sample when it stops.
+// A stopping process waits for its last sample.
 const writeDeadlineMs = 3_000;
 const readDeadlineMs = 5_000;
 
@@ -51,15 +43,14 @@ export async function writeSample(pool: Pool, node: string, sample: Sample): Pro
     }::text::json, ${sample.pending}, ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
 }
 
-// In the order in which they get worse.
+// From best to worst.
 const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "open"];
 
 /**
- * The samples of all processes, folded into the steps of a plot: their counts added up, the worst of their figures.
- * `null` for a step in which no process has left one. The database folds, because a plot of a month would otherwise
- * fetch tens of thousands of rows.
+ * The samples of all processes, aggregated by step: sums of counts, the worst of figures; `null` for a step without
+ * samples. The database aggregates, because a month has tens of thousands of rows.
  *
- * @throws {Unavailable} when the store is away
+ * @throws {Unavailable} when the store is unavailable
  */
 export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
   const rows = await pool.run(

@@ -1,6 +1,6 @@
 /**
- * What the spam score learns from the operators' judgements: learned anew from the labelled submissions that are still
- * stored, whenever they change, so that what is erased is also forgotten.
+ * Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
+ * submissions still stored, so that erased content is forgotten.
  *
  * @module
  */
@@ -8,38 +8,36 @@
 import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";
 
-/** A labelled submission. */
 export interface Labelled {
-  /** The text of the JSON object that was posted. */
+  /** The posted JSON object as text. */
   readonly lead: string;
   readonly isSpam: boolean;
-  /** Their mail address, number or, without either, the submission's id. */
+  /** Mail address, phone number or, without either, the submission's id. */
   readonly sender: string;
 }
 
-/** How wrong the score was about submissions with each label in which a word occurs, by its hash. */
+/** How wrong the score was about the labelled submissions that contain a word, by the word's hash. */
 export interface Lesson {
   readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
 
-/** Counts features; `src/forms/spam/lessons.ts` has the rules. */
+/** The rules, in `src/forms/spam/lessons.ts`. */
 export interface Learner<Lessons> {
-  /** Begins a count. */
   count(): { add(one: Labelled): void; readonly lessons: readonly Lesson[] };
   weigh(lessons: readonly Lesson[]): Lessons;
 }
 
-// Chosen: some hundred milliseconds of processor time when a label changes, and more than an operator judges in months.
+// Chosen: takes some hundred milliseconds when a label changes, and covers months of an operator's labels.
 const labelledMax = 1_000;
-// The event loop is free after so many, which take about 5 ms.
+// Yields to the event loop after so many, about 5 ms.
 const batchSize = 50;
-// The default of a refresh of forms.
+// Like the refresh of forms.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
 
-/** Every process learns the same; `current` is what this one knows. */
+/** Every process learns the same; `current` is what this one has learned. */
 export class SpamLearning<Lessons> {
   readonly #pool: Pool;
   readonly #learner: Learner<Lessons>;
@@ -52,12 +50,11 @@ export class SpamLearning<Lessons> {
     this.current = learner.weigh([]);
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return intervalMs;
   }
 
-  /** Learns from the labels, if they have changed. Throws what {@linkcode Pool.run} throws. */
+  /** Relearns if the labels have changed. Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<void> {
     const { wanted, learnedFrom } = await this.#digests();
     if (wanted !== learnedFrom) await this.#learn(wanted);

@@ -1,5 +1,5 @@
 /**
- * How database and delivery stand, for the figures: what no process sees in its own work.
+ * Reads the status of database and delivery for the metrics, which no process sees in its own work.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
 
-/** What was found. What is `null` is not known here, or there is nothing of it. */
+/** `null`: unknown here, or not applicable. */
 export interface Standing {
-  /** For how long the first delivery that is due has been due, in seconds. */
+  /** How long the delivery that is due longest has been due, in seconds. */
   readonly overdueS: number;
-  /** Live tenants without a route that have leads waiting. */
+  /** Live tenants that have leads waiting and no route. */
   readonly unroutedTenants: number;
-  /** Held submissions that nobody has judged, up to a bound. */
+  /** Held submissions that are not judged, up to a bound. */
   readonly held: number;
   readonly connections: number;
   readonly connectionsMax: number;
-  /** How far the database's clock is ahead of this machine's. */
+  /** The database's clock minus this machine's. */
   readonly clockOffsetS: number;
   readonly sizeBytes: number;
   readonly standbys: number;
   /** Of the standby that is farthest behind. */
   readonly replayLagBytes: number | null;
-  /** Seconds since 1970; 0: never; `null`: the server archives nothing. */
+  /** Seconds since 1970; 0: never; `null`: no archiving. */
   readonly archivedAtS: number | null;
   readonly archiveFailedAtS: number | null;
-  /** Of the primary: grows with every promotion. */
+  /** Grows with every promotion. */
   readonly timeline: number | null;
-  /** The file system of the database's folder, when that is on this machine. */
+  /** The file system of the database's folder, if it is on this machine. */
   readonly disk: { readonly sizeBytes: number; readonly availableBytes: number } | null;
-  /** Sources that have gone silent; `null` before they were first counted. */
+  /** Sources that have gone silent; `null` before the first count. */
   readonly silentSources: number | null;
 }
 
@@ -41,20 +41,19 @@ interface Row extends Omit<Standing, "clockOffsetS" | "disk" | "silentSources" |
   readonly folder: string | null;
 }
 
-// An alert waits for minutes, and each run costs the database a few milliseconds.
+// Alerts wait for minutes, and each run costs the database a few milliseconds.
 const intervalMs = 15_000;
-// What is silent has been for a day at least.
+// A source counts as silent after a day at the earliest.
 const silentEveryRuns = 8;
 const deadlineMs = 10_000;
-// Whoever has so many needs no more exact number.
+// No one needs a more exact number.
 const heldMax = 10_000;
 
-/** Reads it again and again. */
 export class StandingReader {
   readonly #pool: Pool;
   readonly #countSilent: () => Promise<number>;
   #runs = 0;
-  /** As last read; `null` before the first time, and when it could not be read. */
+  /** As last read; `null` before the first run and after a failed one. */
   current: Standing | null = null;
 
   /** `countSilent` counts the sources that have gone silent. */
@@ -63,12 +62,12 @@ export class StandingReader {
     this.#countSilent = countSilent;
   }
 
-  /** Until the next run; the first comes at once. */
+  /** The first run comes at once. */
   pauseMs(outcome: unknown): number {
     return this.#runs === 0 && outcome === null ? 0 : intervalMs;
   }
 
-  /** Throws what {@linkcode Pool.run} throws; then nothing is known, because what was is not so any more. */
+  /** Throws what {@linkcode Pool.run} throws, and then forgets the outdated status. */
   async runOnce(): Promise<void> {
     const before = this.current;
     this.current = null;
@@ -76,7 +75,7 @@ export class StandingReader {
     this.#runs += 1;
     const startedAtMs = Date.now();
     const row = await this.#read();
-    // What the way there and back takes is shared between both.
+    // Splits the round trip evenly.
     const clockOffsetS = (row.nowMs - (startedAtMs + Date.now()) / 2) / 1_000;
     const { nowMs: _, folder, timeline: digits, ...rest } = row;
     const timeline = digits === null ? null : Number.parseInt(digits, 16);
@@ -112,7 +111,7 @@ export class StandingReader {
           case when current_setting('archive_mode') <> 'off' then
             coalesce(extract(epoch from a.last_failed_time), 0)::float8
           end as "archiveFailedAtS",
-          -- The folder says nothing of another machine's disk.
+          -- On another machine the folder says nothing about the disk here.
           case when pg_has_role('pg_read_all_settings', 'usage')
             and inet_server_addr() is not distinct from inet_client_addr()
           then current_setting('data_directory') end as folder,
@@ -122,7 +121,7 @@ export class StandingReader {
   }
 }
 
-/** `null` also where the runtime may not look. */
+/** `null` also when the runtime lacks the permission. */
 async function diskOf(folder: string | null): Promise<Standing["disk"]> {
   if (folder === null) return null;
   try {

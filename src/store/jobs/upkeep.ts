@@ -1,6 +1,6 @@
 /**
- * What the store needs now and then: the insert-only counts are folded together, the beats are cleared away, and the
- * age of what waits longest is read for the figures.
+ * Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
+ * event for the metrics.
  *
  * @module
  */
@@ -9,28 +9,26 @@ import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
 
-// Bounds the rows that summing up has to read: what a few seconds insert.
+// Bounds the rows that a sum has to read: a few seconds' inserts.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
-// Whoever has so many needs no more exact number.
+// No one needs a more exact number.
 const openCollisionsMax = 10_000;
-// What is old by days need not be looked for more often than about every hour.
+// About hourly, for what expires after days.
 const forgetEveryRuns = 720;
 
-/** Folds, clears away and reads. */
 export class Upkeep {
   readonly #pool: Pool;
   #runs = 0;
-  /** When the oldest event of the outbox was accepted, ISO 8601; `null` when nothing waits. */
+  /** When the oldest event in the outbox was accepted, ISO 8601; `null` when nothing waits. */
   oldestPendingAt: string | null = null;
-  /** Collisions of another person that nobody has settled, counted up to a bound. */
+  /** Unsettled collisions with another person's lead, counted up to a bound. */
   openCollisions = 0;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return intervalMs;
   }

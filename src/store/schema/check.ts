@@ -1,9 +1,3 @@
-/**
- * What must hold of the database before anything is accepted.
- *
- * @module
- */
-
 import { leftBehind, readRelease, readStanding } from "./release.ts";
 import type { Pool } from "../pool.ts";
 
@@ -13,17 +7,17 @@ export class DatabaseRefused extends Error {
 }
 
 const deadlineMs = 5_000;
-// An empty database lacks every file: enough to tell it from one that lacks the newest.
+// Enough names to tell an empty database from one that lacks the newest file.
 const namesMax = 3;
 // client_connection_check_interval came with 14.
 const versionMin = 140_000;
 
 /**
- * Makes sure that the database can be used: migrated by this release or by a newer one that serves it, durable, UTF8.
+ * Requires a database that is durable, UTF8, and migrated by this release or by a newer one that serves it.
  *
  * Source: DECISIONS, The intake endpoint (durability) and Operating it.
  *
- * @throws {DatabaseRefused} with everything that is wrong
+ * @throws {DatabaseRefused} with all faults
  * @throws {Unavailable} when it cannot be reached
  */
 export async function requireUsableDatabase(pool: Pool): Promise<void> {
@@ -32,7 +26,7 @@ export async function requireUsableDatabase(pool: Pool): Promise<void> {
 }
 
 async function databaseFaults(pool: Pool): Promise<string[]> {
-  // The files are read while the connection is opened.
+  // Reads the files while the connection opens.
   const [row, release] = await Promise.all([readSettings(pool), readRelease()]);
   const faults: string[] = [];
   if (row === undefined || row.version < versionMin) faults.push("PostgreSQL 14 or later is needed");
@@ -43,7 +37,7 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   if (row?.encoding !== "UTF8") {
     faults.push(`the database's encoding is ${row?.encoding}; it must be UTF8`);
   }
-  // Its durability every function sees to (keep_promise), but not to what a statement sees.
+  // Functions ensure durability themselves (ensure_synchronous_commit), but cannot set what a statement sees.
   if (row?.isolation !== "read committed") {
     faults.push(`default_transaction_isolation is ${row?.isolation}; it must be read committed`);
   }
@@ -85,10 +79,10 @@ async function readSettings(pool: Pool): Promise<Settings | undefined> {
 }
 
 /**
- * The role that this session runs as, when it owns the tables or has the rights of whoever does (a superuser has those of
- * all); `null` when it has only what it was granted.
+ * The session's role if it owns the tables or has their owner's rights, as a superuser does; `null` when only grants
+ * apply.
  *
- * @throws {Unavailable} when the store cannot be asked
+ * @throws {Unavailable} when the store cannot be reached
  */
 export async function readOwnerRole(pool: Pool): Promise<string | null> {
   const [row] = await pool.run(

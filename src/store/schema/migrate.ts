@@ -1,11 +1,9 @@
 /**
- * Brings a database to the shape that this program expects.
+ * Migrates a database to the schema of this release.
  *
- * The numbered files of `sql/` are applied once, each in a transaction of its own. The functions are applied again when they
- * have changed, and the grants at every migration; these two go in one transaction, so that no process finds half of them.
- *
- * Processes of the releases that this one serves (`sql/serves.txt`) go on all the while, and can be started afterwards: the
- * files only add to what they use.
+ * Numbered files of `sql/` are applied once, each in its own transaction. Changed functions and all grants are
+ * applied together in one transaction, so that no process sees half of them. Processes of the releases in
+ * `sql/serves.txt` keep running, because files only add to what they use.
  *
  * @module
  */
@@ -25,47 +23,39 @@ import {
   type SqlFile,
 } from "./release.ts";
 
-// Arbitrary, but the same for every version: two migrations at once wait for each other.
+// Arbitrary, but the same in every version, so that concurrent migrations wait for each other.
 const migrationLock = 20_260_824;
-// A migration that stands still between two statements loses its connection, and its locks with it.
+// A migration that stalls loses its connection and its locks.
 const idleMaxMs = 60_000;
-// Between two tries for a lock: what has queued behind the first has its turn.
+// Between attempts to lock, what has queued behind the first gets its turn.
 const attemptPauseMs = 1_000;
 
-/** How long a migration waits for the locks of other sessions. */
 export interface MigrateOptions {
   /**
-   * How long a file waits for a lock, in milliseconds. Posts queue behind the wait.
-   *
-   * Chosen: 2 s, because they are answered after it, well before the deadline of their commit.
+   * Milliseconds to wait for a lock. Chosen: 2 s, because posts queue behind the wait, and this is well within their
+   * commit's deadline.
    */
   readonly lockMs?: number;
-  /** How often a file is tried. Chosen: 30 times, a second apart: what holds a table for longer does not work, it hangs. */
+  /** Attempts per file, a second apart. Chosen: 30, because a session that holds a table longer hangs. */
   readonly attemptsMax?: number;
-  /**
-   * How long another migration is waited for, in milliseconds.
-   *
-   * Chosen: 10 minutes, longer than the migration of a large database takes.
-   */
+  /** Milliseconds to wait for another migration. Chosen: 10 minutes, longer than a large database takes. */
   readonly otherMs?: number;
-  /** What is applied: this program's own release when left out. */
+  /** Default: this program's release. */
   readonly release?: Release;
 }
 
 /**
- * Applies what is missing, one migration at a time over all nodes, and returns the names of the
- * files it applied; an empty array means that the database was current, or that a newer release has migrated it and this
- * one works on it as it is.
+ * Applies missing files, one migration at a time over all nodes, and returns their names; none when the database is
+ * current, or was migrated by a newer release that serves this one.
  *
- * @throws {Error} when a numbered file that was applied has been edited since, when the database is too new, or when other
- * sessions do not let go of their locks; the message names them
+ * @throws {Error} when an applied numbered file was edited, the database is too new, or other sessions hold locks
  */
 export async function migrate(
   databaseUrl: string,
   { lockMs = 2_000, attemptsMax = 30, otherMs = 600_000, release }: MigrateOptions = {},
 ): Promise<string[]> {
   const primary = new Primary(databaseUrl);
-  // Its lock is the session's, and so is what it sets.
+  // The advisory lock and the settings belong to the session.
   if (primary.address.isPooled) throw new Error("A migration needs an address without a pooler");
   const sql = connectTo(primary.address, await primary.find(), {
     max: 1,
@@ -91,7 +81,7 @@ export async function migrate(
   }
 }
 
-/** Does something that needs locks, and tries again when it does not get them; then says who holds them. */
+/** Retries work that needs locks, and names the sessions that hold them when it fails. */
 async function unlessHeld(
   sql: postgres.Sql,
   { what, attemptsMax }: { what: string; attemptsMax: number },
@@ -105,7 +95,7 @@ async function unlessHeld(
     } catch (error) {
       if (!(error instanceof postgres.PostgresError) || error.code !== "55P03") throw error;
       const found = await lockHolders(sql);
-      // Whoever held a lock every time: the others come and go.
+      // Sessions that held a lock at every attempt.
       holders = new Map([...(holders ?? found)].filter(([pid]) => found.has(pid)));
       if (attempt === attemptsMax) {
         throw new Error(
@@ -120,7 +110,7 @@ async function unlessHeld(
   }
 }
 
-/** Other sessions that hold a lock on a table of this database or are migrating it, by process id. */
+/** Other sessions that hold a table lock or the migration lock, by process id. */
 async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
   const rows = await sql<{ pid: number; name: string }[]>`
     select distinct l.pid, concat_ws(' ', l.pid, nullif(a.application_name, ''), a.usename, a.state) as name
@@ -164,20 +154,19 @@ Use that version, or another database. The database of npm start is made anew wh
   return missing.map(({ name }) => name);
 }
 
-/** The names of the files that a database has. */
 async function readNames(sql: postgres.Sql): Promise<ReadonlySet<string>> {
   const rows = await sql<{ name: string }[]>`select name from schema_file`;
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Applies files in one transaction, and with the last ones notes the release. */
+/** Applies files in one transaction, and with the last ones records the release. */
 async function apply(
   sql: postgres.Sql,
   files: readonly SqlFile[],
   note: Release | null,
 ): Promise<void> {
   await sql.begin(async (transaction) => {
-    // Functions call one another, and their files are applied in the order of their names.
+    // Files are applied by name, but functions call one another.
     await transaction`set local check_function_bodies = off`;
     for (const file of files) {
       await transaction.unsafe(file.text);

@@ -1,9 +1,9 @@
 /**
- * What a release of this program brings for the database: the files under its `sql/`, and which older releases go on working
- * on a database that has them.
+ * A release's files under `sql/`, and the older releases that keep working on a database that has them.
  *
- * `sql/` holds numbered files for tables, each applied once; `sql/functions/` the current text of every function;
- * `sql/grants.sql` who may do what, `sql/builtins.sql` what of PostgreSQL's own; and `sql/serves.txt` the older releases, a line each.
+ * Numbered files hold tables and are applied once; `functions/` holds the current text of every function,
+ * `grants.sql` the rights, `builtins.sql` the rights to PostgreSQL's own functions, and `serves.txt` the older
+ * releases.
  *
  * @module
  */
@@ -14,34 +14,32 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** A file under `sql/`. */
 export interface SqlFile {
   readonly name: string;
   readonly text: string;
   readonly digest: string;
 }
 
-/** A release, as the database remembers it. */
+/** A release as the database records it. */
 export interface ReleaseName {
   readonly version: string;
-  /** A digest of its files under `sql/`: two releases with one need the same database. */
+  /** A digest of its files under `sql/`; equal for releases that need the same database. */
   readonly fingerprint: string;
 }
 
-/** What a release brings. */
 export interface Release extends ReleaseName {
-  /** In the order in which they are applied. */
+  /** In the order of application. */
   readonly files: readonly SqlFile[];
-  /** Older releases that may be running, and may be started, on a database that was migrated by this one. */
+  /** Older releases that may run and start on a database that this one migrated. */
   readonly serves: readonly ReleaseName[];
 }
 
-/** Say who may do what. A restored database has lost some of it. */
+/** The files that hold rights. A restored database has lost some of them. */
 export const grantsFiles: readonly string[] = ["builtins.sql", "grants.sql"];
 
 const ownFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-/** Reads the release whose files are in `folder`: this program's own, unless told otherwise. */
+/** Reads the release in `folder`; default: this program's own. */
 export async function readRelease(
   { version = manifest.version, folder = ownFolder }: {
     readonly version?: string;
@@ -66,7 +64,7 @@ async function readFiles(folder: string): Promise<SqlFile[]> {
   }));
 }
 
-/** Whether a file is one of those that are applied once. */
+/** Whether a file is applied only once. */
 export function isNumbered(name: string): boolean {
   return /^\d{4}_\w+\.sql$/.test(name);
 }
@@ -85,7 +83,6 @@ function parseServes(text: string): ReleaseName[] {
   });
 }
 
-/** Whether one version is newer than another. */
 export function isNewer(version: string, than: string): boolean {
   const parts = (text: string) => text.split(".").map(Number);
   const [one, other] = [parts(version), parts(than)];
@@ -93,18 +90,18 @@ export function isNewer(version: string, than: string): boolean {
   return at !== -1 && (one[at] ?? 0) > (other[at] ?? 0);
 }
 
-/** How a database stands to a release. */
+/** How a database's schema relates to a release. */
 export type Standing =
-  /** The release has migrated it last, or it has all of its files. */
+  /** It has all files of the release. */
   | { readonly kind: "current" }
-  /** A newer release has migrated it, and goes on serving this one. */
+  /** A newer release migrated it and still serves this one. */
   | { readonly kind: "served"; readonly by: string }
-  /** A newer release has migrated it, and serves this one no longer: only those of `serves`. */
+  /** A newer release migrated it and no longer serves this one, only those in `serves`. */
   | { readonly kind: "left_behind"; readonly by: string; readonly serves: readonly string[] }
-  /** It lacks files, or has them in another version. */
+  /** It lacks files, or has other versions of them. */
   | { readonly kind: "lacks"; readonly files: readonly SqlFile[] };
 
-/** Makes the tables in which the migration keeps what it has done. */
+/** Creates the tables in which migrations record their work. */
 export async function createNotes(sql: postgres.Sql): Promise<void> {
   await sql`create table if not exists schema_file (
     name text primary key, digest text not null, applied_at timestamptz not null default now()
@@ -114,7 +111,7 @@ export async function createNotes(sql: postgres.Sql): Promise<void> {
   )`;
 }
 
-/** Writes down that a release has migrated the database, and which others it serves. */
+/** Records that a release has migrated the database, and which others it serves. */
 export async function noteRelease(
   sql: postgres.Sql,
   { version, fingerprint, serves }: Release,
@@ -128,7 +125,7 @@ export async function noteRelease(
   }
 }
 
-/** Finds out how the database stands to a release. Files that only the database knows do no harm. */
+/** Compares a database with a release. Files that only the database has are ignored. */
 export async function readStanding(sql: postgres.Sql, release: Release): Promise<Standing> {
   const [has] = await sql`
     select to_regclass('schema_file') is not null as files, to_regclass('schema_release') is not null as releases`;
@@ -140,20 +137,19 @@ export async function readStanding(sql: postgres.Sql, release: Release): Promise
       select fingerprint, version, is_current from schema_release`
     : [];
   const last = known.find((one) => one.is_current);
-  // Of one version there may be many while it is being made: the files decide then.
+  // During development many releases share one version; then the files decide.
   if (last === undefined || !isNewer(last.version, release.version)) return { kind: "lacks", files };
   const isServed = known.some(({ fingerprint }) => fingerprint === release.fingerprint);
   if (isServed && !files.some(({ name }) => isNumbered(name))) return { kind: "served", by: last.version };
   return { kind: "left_behind", by: last.version, serves: known.map(({ version }) => version).sort() };
 }
 
-/** The digests of the files that a database has, by their names. */
 async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
   const rows = await sql<{ name: string; digest: string }[]>`select name, digest from schema_file`;
   return new Map(rows.map((row) => [row.name, row.digest]));
 }
 
-/** Says that a release can do nothing with a database that a newer one has migrated. */
+/** Explains that a newer release has migrated the database beyond this one. */
 export function leftBehind(
   { version }: Release,
   { by, serves }: Extract<Standing, { kind: "left_behind" }>,

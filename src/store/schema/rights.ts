@@ -1,6 +1,5 @@
 /**
- * Compares the rights of the service's and the actions process's groups, and everybody's, in a database with those that
- * `sql/grants.sql` gives.
+ * Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`.
  *
  * @module
  */
@@ -9,29 +8,29 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "../pool.ts";
 
-/** Where the file stands that a superuser runs in a database. */
+/** The file that a superuser runs in each database. */
 export const builtinsFile = fileURLToPath(new URL("../../../sql/builtins.sql", import.meta.url));
 const grantsFile = fileURLToPath(new URL("../../../sql/grants.sql", import.meta.url));
 const deadlineMs = 6_000;
 
 /**
- * The connections that a login of each group gets at most. Chosen: both instances of a machine's services during an upgrade,
- * and of three actions processes, out of PostgreSQL's 100; the rest is the owner's.
+ * Connections that a login of each group may open. Chosen: enough for both instances of each service during an
+ * upgrade and for three actions processes, out of PostgreSQL's 100; the owner has the rest.
  */
 export const connectionLimits = { lead_service: 72, lead_actions: 24 } as const;
 
-/** What differs, a line each, such as `select on public.event to lead_service`; sorted. */
+/** Differences, such as `select on public.event to lead_service`; sorted. */
 export interface RightsDifference {
-  /** Without it a process fails. */
+  /** Processes fail without these. */
   readonly missing: readonly string[];
-  /** With it somebody who has taken a process over can do more. */
+  /** An attacker who takes over a process gains these. */
   readonly surplus: readonly string[];
-  /** The same of PostgreSQL's own functions, by name: only a superuser may take them back (`sql/builtins.sql`). */
+  /** PostgreSQL's own functions by name, which only a superuser can revoke (`sql/builtins.sql`). */
   readonly builtins: readonly string[];
 }
 
 /**
- * Compares them. What another role or an extension has in the schemas is not looked at, as by the migration.
+ * Compares the rights. Ignores those of other roles and of extensions, as the migration does.
  *
  * @throws {Unavailable} when the database cannot be reached
  */
@@ -45,7 +44,7 @@ export async function compareRights(pool: Pool): Promise<RightsDifference> {
   };
 }
 
-/** Those of the file's functions that a group may call. */
+/** The functions in the file that a group may call. */
 async function readBuiltins(pool: Pool): Promise<string[]> {
   const [, functions = ""] = /for v_function in\n(.*)\n\s*loop/s.exec(await readFile(builtinsFile, "utf8")) ??
     [];
@@ -62,14 +61,14 @@ async function readBuiltins(pool: Pool): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** What stands under "The list." of the file. */
+/** The grants below "The list." in the file. */
 async function readGiven(): Promise<ReadonlySet<string>> {
   const text = (await readFile(grantsFile, "utf8")).replace(/^\s*--(?! The list\.).*$/gm, "");
   const list = text.slice(text.indexOf("-- The list."));
   const statements = list.matchAll(
     /^grant (\w+)\s*(?:\(([^)]*)\))?\s+on\s+(?:(schema|function)\s+)?([^;]+?)\s+to\s+([^;]+);/gm,
   );
-  // One of two functions of a name is granted with its arguments.
+  // An overloaded function is granted with its arguments.
   const words = (part: string) =>
     part.split(/,(?![^()]*\))/).map((word) => word.trim().replace(/\(.*\)$/s, ""));
   const lines = new Set<string>();
