@@ -1,5 +1,5 @@
 /**
- * The operator's connection to the store.
+ * The operator's connection to the store, and what its statements share.
  *
  * @module
  */
@@ -8,19 +8,19 @@ import type postgres from "postgres";
 import { Pool } from "../pool.ts";
 import { Primary } from "../primary.ts";
 
-// Longer than the 10 s that a commit may take, since a revocation waits for the commits of its key; not much
-// longer, since the key's posts wait behind the revocation.
+// Longer than the 10 s of a commit, because a revocation waits for its key's commits; not much longer, because the
+// key's posts wait behind the revocation.
 const statementTimeoutMs = 15_000;
 
-// The server gives a statement up before that.
+// The server cancels a statement before this.
 const deadlineMs = 20_000;
 
-/** Runs a statement of the operator's. Throws what {@linkcode Pool.run} throws. */
+/** Runs an operator's statement. Throws what {@linkcode Pool.run} throws. */
 export function ask<T>(pool: Pool, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
   return pool.run(deadlineMs, work);
 }
 
-/** The only row that a statement of the operator's finds, or `null`. */
+/** The only row that an operator's statement returns, or `null`. */
 export async function askOne<Row>(
   pool: Pool,
   work: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
@@ -29,10 +29,7 @@ export async function askOne<Row>(
   return row ?? null;
 }
 
-/**
- * One connection, for a command that runs and ends. `claimed` stands in the audit as what whoever runs it says of
- * himself.
- */
+/** Opens one connection for a command. The audit records `claimed` as the user's own, unverified name. */
 export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   return new Pool({
     primary: new Primary(databaseUrl),
@@ -44,8 +41,8 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
 }
 
 /**
- * The call of a function of the database by which an operator acts; the console's own notes the address that it was asked
- * from, and `null` is for `ctl`.
+ * Calls a SQL function for an operator: the `console_` variant, which audits the client's address, or with `null`
+ * ctl's.
  */
 export function acted(
   sql: postgres.Sql,
@@ -56,17 +53,16 @@ export function acted(
   return address === null ? sql`${sql(name)}(${args})` : sql`${sql(`console_${name}`)}(${args}, ${address})`;
 }
 
-/** A number that was counted up to a bound. */
+/** A count up to a bound. */
 export interface Bounded {
   readonly count: number;
-  /** There are more. */
   readonly isMore: boolean;
 }
 
-/** Bounds what a page reads of a backlog; it says "10,000+" beyond. */
+/** Bounds what a page reads of a backlog; beyond, it says "10,000+". */
 export const countedMax = 10_000;
 
-/** Of a count that has gone one past {@linkcode countedMax} at most. */
+/** Bounds a count that reaches at most {@linkcode countedMax} + 1. */
 export function bounded(count: number): Bounded {
   return { count: Math.min(count, countedMax), isMore: count > countedMax };
 }
@@ -74,6 +70,6 @@ export function bounded(count: number): Bounded {
 /** For `to_char(… at time zone 'UTC', …)`: ISO 8601 in UTC, to the millisecond. */
 export const isoTime = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
 
-/** A time of a statement as ISO 8601 in UTC, to the millisecond. */
+/** A SQL time as ISO 8601 in UTC, to the millisecond. */
 export const isoOf = (sql: postgres.Sql, time: postgres.PendingQuery<postgres.Row[]>) =>
   sql`to_char(${time} at time zone 'UTC', ${isoTime})`;

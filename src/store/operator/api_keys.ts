@@ -1,23 +1,16 @@
-/**
- * API keys as the operator issues, lists, limits and revokes them.
- *
- * @module
- */
-
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** A raised limit that is in force. */
+/** A raised limit in force. `until` is ISO 8601, UTC. */
 export interface RaisedLimit {
   readonly perMinute: number;
   readonly burst: number;
-  /** ISO 8601, UTC. */
   readonly until: string;
 }
 
-/** What is kept of a key, without its digest. Times are ISO 8601, UTC. */
+/** A stored key without its digest. Times are ISO 8601, UTC. */
 export interface ListedKey {
   readonly id: string;
   readonly tenant: string;
@@ -28,17 +21,17 @@ export interface ListedKey {
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
-  /** Since when its tenant is disabled; `null`: it is not, or it was revoked before. */
+  /** Since when its tenant is disabled; `null` also if it was revoked before. */
   readonly suspendedAt: string | null;
-  /** `null` when the published limit holds. */
+  /** `null` when the published limit applies. */
   readonly limit: RaisedLimit | null;
   /** It was sent in a URL, where logs keep it. */
   readonly isExposed: boolean;
 }
 
 /**
- * Stores a new key by its digest and returns its id; `null`: the tenant is disabled. It holds the tenant's row, so that a
- * key is there before `disable_tenant` looks for keys, or not at all.
+ * Stores a new key and returns its id; `null` when the tenant is disabled. Locks the tenant's row, so that a
+ * concurrent `disable_tenant` either sees the key or prevents it.
  */
 export async function insertKey(
   pool: Pool,
@@ -68,7 +61,7 @@ export async function insertKey(
   return row === null ? null : String(row.id);
 }
 
-/** Notes the key c of a statement in the audit. */
+/** Audits an action on key `c` of a statement. */
 function noted(sql: postgres.Sql, action: string) {
   return sql`note_audit(
     ${action}, c.id::text,
@@ -78,7 +71,7 @@ function noted(sql: postgres.Sql, action: string) {
   )`;
 }
 
-/** The keys of one tenant or, with `null`, of all, in the order in which they were issued. */
+/** The keys of one tenant or, with `null`, of all, in order of issue. */
 export async function listKeys(pool: Pool, tenantId: number | null): Promise<ListedKey[]> {
   return await ask(pool, (sql) =>
     sql<ListedKey[]>`
@@ -98,10 +91,9 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
       order by k.id`);
 }
 
-/** A field of leads outside the envelope. */
+/** A field outside the envelope, and how many leads have it. */
 export interface UnknownField {
   readonly name: string;
-  /** Leads that have it. */
   readonly leads: number;
 }
 
@@ -110,9 +102,7 @@ const examinedMax = 2_000;
 const unknownMax = 100;
 const unknownLengthMax = 100;
 
-/**
- * The commonest names under `extra` in a key's newest leads of the last 30 days, at most 2,000 of them.
- */
+/** The most common names under `extra` in a key's newest leads, up to 2,000 of the last 30 days. */
 export async function readUnknownFields(pool: Pool, id: string): Promise<UnknownField[]> {
   const row = await askOne(pool, (sql) =>
     sql<{ fields: UnknownField[] }[]>`
@@ -132,19 +122,18 @@ export async function readUnknownFields(pool: Pool, id: string): Promise<Unknown
   return row?.fields ?? [];
 }
 
-/** What became of a key that was to be revoked. */
 interface Revocation {
   readonly tenant: string;
   readonly label: string;
   /** ISO 8601, UTC. */
   readonly revokedAt: string;
-  /** It was revoked before; `revokedAt` tells when. */
+  /** It was revoked earlier, at `revokedAt`. */
   readonly before: boolean;
 }
 
 /**
- * Revokes a key; `null` when there is none with this id. When it has returned, no event of the key can
- * commit any more: the trigger in `sql/functions/wait_for_commits_of_key.sql` waits for the commits under way.
+ * Revokes a key; `null` when there is none. On return no event of the key can commit any more, because the trigger in
+ * `sql/functions/wait_for_commits_of_key.sql` waits for commits under way.
  */
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
   const revoked = await ask(pool, (sql) =>
@@ -169,7 +158,7 @@ export async function revokeKey(pool: Pool, id: string): Promise<Revocation | nu
   };
 }
 
-/** Raises a key's limit until a time, or with `null` ends that early. */
+/** Raises a key's limit until a time, or with `null` ends the raise early. */
 export async function limitKey(
   pool: Pool,
   id: string,
@@ -190,17 +179,16 @@ export async function limitKey(
   return found.length > 0 ? "revoked" : "not_found";
 }
 
-/** A raised limit and the network that it is for, as CIDR text. */
+/** A raised limit of a network in CIDR notation. */
 interface ListedIpLimit {
   readonly network: string;
   readonly limit: RaisedLimit;
 }
 
 /**
- * Raises the limit of every address in a network, in place of what it had, notes it, and returns the network: the
- * bits of `cidr` to the right of the mask do not count.
+ * Raises the limit of every address in a network, audits it, and returns the network without host bits.
  *
- * Chosen: the audit names the network, which is an integrator's server; who raised a limit for whom is what is asked.
+ * Chosen: the audit names the network, because who raised a limit for whom is what an auditor asks.
  */
 export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit): Promise<string> {
   const row = await askOne(pool, (sql) =>
@@ -222,7 +210,7 @@ export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit)
   return row?.network ?? cidr;
 }
 
-/** Ends a network's raised limit, notes it, and returns the network, or `null` when there was none. */
+/** Ends a network's raised limit, audits it, and returns the network, or `null` when it had none. */
 export async function clearNetwork(pool: Pool, cidr: string): Promise<string | null> {
   const row = await askOne(pool, (sql) =>
     sql<{ network: string }[]>`
@@ -232,7 +220,7 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
   return row?.network ?? null;
 }
 
-/** The raised limits that are in force, by network. */
+/** The raised limits in force, by network. */
 export async function listIpLimits(pool: Pool): Promise<ListedIpLimit[]> {
   return await ask(pool, (sql) =>
     sql<ListedIpLimit[]>`

@@ -1,5 +1,6 @@
 /**
- * What operators did, as the console and the command show it. `append_audit` writes it, in the transaction that does it.
+ * The audit of operators' actions, as console and ctl show it. `append_audit` writes it in the transaction of the
+ * action.
  *
  * @module
  */
@@ -8,30 +9,29 @@ import { hash } from "node:crypto";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** What was done in one go: one row of the audit, or several of one actor, action and time. */
+/** Rows of the audit with the same actor, action and time, as one entry. */
 export interface AuditEntry {
-  /** The number of its newest row, by which the list goes on. */
+  /** The id of its newest row, for the next page. */
   readonly id: string;
-  /** ISO 8601, UTC. */
   readonly at: string;
-  /** `ctl` or `console`, and the role that had logged in. */
+  /** `ctl` or `console`, and the database role. */
   readonly actor: string;
-  /** What the actor said of himself, unchecked: the client's address, the account of the machine. */
+  /** The actor's own, unverified identity: the client's address, or the account on the machine. */
   readonly claimed: string | null;
   readonly action: string;
   /** The first few. */
   readonly subjects: readonly string[];
   readonly count: number;
-  /** JSON text of each of the rows, or `null`. */
+  /** JSON text, the same in each row. */
   readonly detail: string | null;
 }
 
-// A replay of all in one go is a thousand rows: bounds what a page reads for its entries.
+// A replay of all is a thousand rows; bounds what a page reads.
 const rowsMax = 20_000;
 
 /**
- * What was done, the newest first, at most `limit` entries: all from the row `fromId` on or, with `null`, from the newest;
- * with `subject` only what was done to that event, submission or term.
+ * The newest entries, at most `limit`, starting at row `fromId` if given; with `subject` only those about that event,
+ * submission or term.
  */
 export async function listAudit(
   pool: Pool,
@@ -55,33 +55,31 @@ export async function listAudit(
   });
 }
 
-/** A row of the audit as it is shipped. */
+/** A row of the audit as exported; `actor` and `claimed` as in {@linkcode AuditEntry}. */
 export interface AuditRow {
-  /** Its place in the chain. */
+  /** Its position in the chain. */
   readonly id: number;
   /** ISO 8601, UTC, with microseconds. */
   readonly at: string;
-  /** `ctl` or `console`, and the role that had logged in. */
   readonly actor: string;
-  /** What the actor said of himself; nobody has checked it. */
   readonly claimed: string | null;
   readonly action: string;
   readonly subject: string;
   /** JSON text. */
   readonly detail: string | null;
-  /** SHA-256, in hex; of the row before `""` for the first one. */
+  /** SHA-256, in hex. */
   readonly digest: string;
 }
 
-/** A place in the chain; `digest` is empty where nothing stands before. */
+/** A position in the chain; `digest` is empty before the first row. */
 export interface AuditLink {
   readonly id: number;
   readonly digest: string;
 }
 
 /**
- * The digest of a row after one with the digest `before`: SHA-256 over that digest in hex and the row as the text of a
- * JSON array, with `", "` between its members, as PostgreSQL and Python write one.
+ * The digest of a row: SHA-256 over the previous digest in hex and the row as a JSON array with `", "` between
+ * members, as PostgreSQL and Python write it.
  */
 function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
   const { id, at, actor, claimed, action, subject, detail } = row;
@@ -89,7 +87,7 @@ function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
   return hash("sha256", `${before}[${members.join(", ")}]`, "hex");
 }
 
-/** What is wrong with a row that is to follow a place in the chain, in a sentence; `null`: nothing. */
+/** Why a row cannot follow a position in the chain, in a sentence; `null` when it can. */
 export function chainFault({ id, digest }: AuditLink, row: AuditRow): string | null {
   if (row.id > id + 1) {
     return `row ${id + 1} is missing: ${
@@ -102,10 +100,10 @@ export function chainFault({ id, digest }: AuditLink, row: AuditRow): string | n
     : `row ${row.id} was changed, or what stood before it: its digest is not that of its content`;
 }
 
-// Bounds the memory: a row is some hundred bytes.
+// Bounds the memory: a row takes some hundred bytes.
 const pageRows = 1_000;
 
-/** Where the chain ends, by what the database says of it. */
+/** The end of the chain as the database records it. */
 export async function readAuditHead(pool: Pool): Promise<AuditLink> {
   const row = await askOne(pool, (sql) =>
     sql<AuditLink[]>`
@@ -113,7 +111,7 @@ export async function readAuditHead(pool: Pool): Promise<AuditLink> {
   return row ?? { id: 0, digest: "" };
 }
 
-/** The digest of a row; empty before the first one, `null` when there is none of this number. */
+/** The digest of a row; empty for 0, `null` when there is no such row. */
 export async function readAuditDigest(pool: Pool, id: number): Promise<string | null> {
   if (id === 0) return "";
   const row = await askOne(pool, (sql) =>
@@ -122,7 +120,7 @@ export async function readAuditDigest(pool: Pool, id: number): Promise<string | 
   return row?.digest ?? null;
 }
 
-/** The rows after one up to another, in their order, as they are; read a page at a time. */
+/** The rows after one, up to another, in order, read page by page. */
 export async function* readAuditRows(
   pool: Pool,
   { after, upTo }: { readonly after: number; readonly upTo: number },

@@ -1,5 +1,5 @@
 /**
- * Other leads that arrived under a used Idempotency-Key, as the operator sees them.
+ * Collisions: other leads that arrived under a used Idempotency-Key.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
 import { acted, ask, askOne, countedMax, isoOf } from "./admin_pool.ts";
 
-/** What has become of a collision: `open` until somebody accepts or dismisses it, or its content goes. */
+/** `open` until an operator settles the collision or its content is removed. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";
 
-/** What a list shows of a collision. Times are ISO 8601, UTC. */
+/** A collision in a list. Times are ISO 8601, UTC. */
 export interface ListedCollision {
   readonly id: string;
   readonly state: CollisionState;
-  /** Phone or email are others than the event's: somebody may be lost. */
+  /** Phone or email differ from the event's, so a lead may be lost. */
   readonly otherPerson: boolean;
-  /** When it was accepted or dismissed, or its content went; `null` while it is open. */
+  /** When it was accepted or dismissed, or its content removed. */
   readonly settledAt: string | null;
-  /** The event that it became; `null` unless accepted. */
+  /** The event that it became when it was accepted. */
   readonly acceptedEventId: string | null;
   /** The event that has the Idempotency-Key. */
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
-  /** The label of the key that posted what was kept aside. */
+  /** The label of the key that posted the collision. */
   readonly source: string;
   readonly idempotencyKey: string | null;
   /** How often the same content was posted. */
@@ -34,21 +34,20 @@ export interface ListedCollision {
   readonly lastAt: string;
 }
 
-/** A stored lead or submission as JSON text; `null` after an erasure. Of an accepted one it is its event's. */
+/** A lead or submission as JSON text; `null` after an erasure. */
 interface StoredContent {
   readonly lead: string | null;
   /** `null` when there was nothing outside the envelope. */
   readonly extra: string | null;
 }
 
-/** A collision, and the event that it was not stored for. */
+/** A collision, with the event that has its Idempotency-Key; the content of an accepted one is its event's. */
 export interface StoredCollision extends ListedCollision, StoredContent {
-  /** The body as posted. */
   readonly raw: string | null;
   readonly accepted: StoredContent & { readonly source: string; readonly receivedAt: string };
 }
 
-// Of a collision c, its event e, the tenant t and the key k that posted it.
+// Of collision c, its event e, tenant t, and the key k that posted it.
 const listed = (sql: postgres.Sql) =>
   sql`c.id, c.event_id as "eventId", e.kind, t.slug as tenant, k.label as source,
     e.idempotency_key as "idempotencyKey", c.count::float8 as count, c.other_person as "otherPerson",
@@ -61,9 +60,8 @@ const listed = (sql: postgres.Sql) =>
       else 'accepted'
     end as state`;
 
-/** Which collisions to list. */
 interface CollisionFilter {
-  /** Of one tenant or, with `null`, of all. */
+  /** `null`: all tenants. */
   readonly tenantId: number | null;
   readonly isOpen: boolean;
   /** Only those of another person than the event's. */
@@ -71,7 +69,7 @@ interface CollisionFilter {
   readonly limit: number;
 }
 
-/** Collisions, the newest first. */
+/** Collisions, newest first. */
 export async function listCollisions(
   pool: Pool,
   { tenantId, isOpen, otherPerson, limit }: CollisionFilter,
@@ -89,7 +87,7 @@ export async function listCollisions(
       limit ${limit}`);
 }
 
-/** Of whom a lead of another person's waits for an operator, how many, and the newest. */
+/** Open collisions of another person by tenant and source, with the newest. */
 export interface OpenCollisions {
   readonly tenant: string;
   /** The label of the key that posted them. */
@@ -98,7 +96,7 @@ export interface OpenCollisions {
   readonly newestId: string;
 }
 
-/** The collisions that want a person, by tenant and source, most first; the newest ten thousand of them are counted. */
+/** Open collisions of another person by tenant and source, most first, among the newest ten thousand. */
 export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> {
   const rows = await ask(pool, (sql) =>
     sql<OpenCollisions[]>`
@@ -114,17 +112,14 @@ export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> 
   return rows;
 }
 
-/**
- * What became of an acceptance. `already`: it is that event; `erased`: nothing is left of it; `busy`: somebody is being
- * erased at this moment, or its key revoked; `unknown`: there is no such collision.
- */
+/** `busy`: an erasure or a revocation of its key is under way; retry. `unknown`: no such collision. */
 type CollisionAcceptance =
   | { readonly kind: "accepted" | "already"; readonly eventId: string }
   | { readonly kind: "erased" | "busy" | "unknown" };
 
 /**
- * Makes an event of its own of a collision, and notes it in the audit, in the same transaction. `address` is where the
- * console was asked from, `null` for the operator's command. Throws what {@linkcode Pool.run} throws.
+ * Makes a collision an event of its own and audits it. `address` is the console's client, `null` for ctl. Throws what
+ * {@linkcode Pool.run} throws.
  *
  * Source: DECISIONS, Decided since (A collision accepted by an operator).
  */
@@ -142,10 +137,10 @@ export async function acceptCollision(
   return kind === "accepted" || kind === "already" ? { kind, eventId: eventId ?? "" } : { kind };
 }
 
-/** What became of a dismissal; `already`: somebody has settled it, or its content is gone. */
+/** `already`: it was settled before, or its content is gone. */
 type CollisionDismissal = "dismissed" | "already" | "unknown";
 
-/** Takes a collision off those that want a person, and notes it in the audit; `address` as in {@linkcode acceptCollision}. */
+/** Dismisses a collision and audits it; `address` as in {@linkcode acceptCollision}. */
 export async function dismissCollision(
   pool: Pool,
   id: string,

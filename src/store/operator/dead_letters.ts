@@ -1,18 +1,11 @@
-/**
- * Events that were given up, and their replay.
- *
- * @module
- */
-
 import type { Pool } from "../pool.ts";
 import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 
-/** What a list shows of a dead letter: no content. Times are ISO 8601, UTC. */
+/** A dead letter in a list, without content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
-  /** The label of the key that posted it. */
   readonly source: string;
   readonly receivedAt: string;
   readonly diedAt: string;
@@ -21,7 +14,7 @@ export interface ListedDeadLetter {
   readonly attemptsMade: number;
 }
 
-/** Dead letters of one tenant or, with `null`, of all; those of the newest events first. */
+/** Dead letters of one tenant or, with `null`, of all, newest events first. */
 export async function listDeadLetters(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },
@@ -44,8 +37,8 @@ export async function listDeadLetters(
 }
 
 /**
- * Puts dead letters back to pending, due at once, and returns the ids of those that were dead, in their order; notes it
- * in the audit, in the same transaction. `address` is where the console was asked from, `null` for the command.
+ * Makes dead letters pending and due, audits it, and returns in order the ids that were dead. `address` is the
+ * console's client, `null` for ctl.
  */
 export async function replayDead(
   pool: Pool,
@@ -68,8 +61,8 @@ export async function replayDead(
 const batchRows = 1_000;
 
 /**
- * The dead letters of one tenant or, with `null`, of all, in batches of ids, each for the caller to replay before the next
- * one is read. It goes by id, so that what dies again meanwhile is not met twice.
+ * The ids of dead letters of one tenant or, with `null`, of all, in batches; the caller replays each before the next
+ * is read. Goes by id, so that one that dies again does not return.
  */
 export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGenerator<string[]> {
   for (let afterId = "";;) {
@@ -87,7 +80,7 @@ export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGe
   }
 }
 
-/** How many dead letters there are, of one tenant or of all, counted up to a bound. */
+/** The number of dead letters of one tenant or of all, up to a bound. */
 export async function countDead(pool: Pool, tenantId: number | null): Promise<Bounded> {
   const row = await askOne(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;

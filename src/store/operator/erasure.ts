@@ -1,6 +1,5 @@
 /**
- * The removal of what is stored of a person. Each call is one short transaction; what finds out who is meant reads
- * only.
+ * Removes what is stored of a person. Each call is one short transaction; searching only reads.
  *
  * @module
  */
@@ -11,28 +10,27 @@ import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
 import { ask, askOne } from "./admin_pool.ts";
 
-/** What the delivery of an erased event was at. `held`: a submission that waits for its release. */
+/** The delivery state of the erased event. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";
 
-/** A candidate: the id of an event, with what is stored of it or was kept aside under its Idempotency-Key. */
+/** An event, or a collision of it, that may be the person's. */
 export interface Candidate {
   readonly eventId: string;
   readonly texts: StoredTexts;
 }
 
-/** The same of a collision. */
 export interface CollisionCandidate extends Candidate {
   readonly id: string;
 }
 
-/** A part of the table that was looked at. */
+/** The matches in one page of a table. */
 interface Batch<Found> {
-  /** Go on after it; `null` when this was the end. */
+  /** Continue after it; `null` at the end. */
   readonly edge: string | null;
   readonly found: readonly Found[];
 }
 
-// Bounds what one statement reads: bodies have 64 KiB at most, and seldom more than one.
+// Bounds what one statement reads; bodies have up to 64 KiB, seldom over 1 KiB.
 const pageRows = 2_000;
 
 interface TextsRow {
@@ -49,7 +47,7 @@ function candidate(row: TextsRow): Candidate {
   return { eventId: row.event_id, texts: { lead, extra, raw, contact, idempotencyKey } };
 }
 
-/** The next events whose texts match a pattern, in the order of their ids. */
+/** The next events whose texts match a pattern, by id. */
 export async function findCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
@@ -60,7 +58,7 @@ export async function findCandidates(
   return { edge: rows[0]?.edge ?? null, found: rows.filter((row) => row.event_id !== null).map(candidate) };
 }
 
-/** The same among what was kept aside. */
+/** The next collisions whose texts match a pattern. */
 export async function findCollisionCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
@@ -74,7 +72,7 @@ export async function findCollisionCandidates(
   };
 }
 
-/** What was kept aside under the Idempotency-Key of an event, and is still there. */
+/** The collisions of an event whose content is not removed. */
 export async function readCollisionsOf(pool: Pool, eventId: string): Promise<CollisionCandidate[]> {
   const rows = await ask(pool, (sql) =>
     sql<(TextsRow & { id: string })[]>`
@@ -83,7 +81,7 @@ export async function readCollisionsOf(pool: Pool, eventId: string): Promise<Col
   return rows.map((row) => ({ ...candidate(row), id: row.id }));
 }
 
-/** Whether there is such an event, and whether its content is still there. */
+/** Whether an event exists, and whether its content is still there. */
 export async function findEvent(pool: Pool, eventId: string): Promise<"stored" | "removed" | null> {
   const row = await askOne(pool, (sql) =>
     sql<{ removed: boolean }[]>`
@@ -92,35 +90,33 @@ export async function findEvent(pool: Pool, eventId: string): Promise<"stored" |
   return row.removed ? "removed" : "stored";
 }
 
-/** What became of one event. */
 type Erased =
   | { readonly kind: "erased"; readonly state: ErasedState; readonly collisions: number }
-  /** Its content went before; `collisions`: what was still kept aside and has gone now. */
+  /** Its content was removed before; `collisions` are removed now. */
   | { readonly kind: "gone"; readonly collisions: number }
-  /** A collision has come that was not judged; nothing was done. */
+  /** A new collision was not judged; nothing was erased. */
   | { readonly kind: "changed" };
 
 /**
- * How long a tombstone stays: whatever had arrived when the erasure ended has been accepted or given up by then. The
- * request's bound, the commit's deadline, and half a minute in which a server that stood still may begin a statement.
+ * How long a tombstone outlives the erasure, until whatever had arrived by its end is committed or refused: the
+ * request's bound, the commit's deadline, and 30 s for a stalled server.
  */
 const aliveMs = limits.requestTimeoutMs + 10_000 + 30_000;
-// Of a tombstone, while the run goes on: longer than a statement of it may take. A run that is cut short lets go then.
+// Tombstones' lease while the run goes on, longer than any statement of it; an interrupted run lets go then.
 const leaseMs = 30_000;
 const renewAfterMs = 5_000;
-// A batch that was under way when a run began has a time of acceptance that is at most so long before: it is given up
-// after 9 s.
+// How long before a run an event may have been accepted that commits after its start; batches are given up after 9 s.
 const batchMsMax = 10_000;
 
 /**
- * One run of the operator's command. It leaves two rows in the audit: before anything is erased that it begins, and at
- * its end how much it was. One that was cut short has no second row. Between them stand the ids of a person's events, each
- * committed with its erasure, so that who restores an older copy of the database can erase them again.
+ * One run of `ctl erase`.
  *
- * What is accepted meanwhile is erased as well: first all that is stored is looked at, however long that takes; then
- * tombstones are laid, which the intake looks at with every batch, the batches that have not seen them are waited for,
- * and what was accepted since the beginning is looked at once more. At the end the tombstones stay for what had arrived
- * by then and is not committed yet.
+ * It audits its start, each erased event's id with the erasure itself (to repeat it on a restored older copy), and
+ * the counts at its end; an interrupted run has no last row.
+ *
+ * To also erase what is accepted meanwhile, it scans all that is stored, registers tombstones that the intake checks
+ * with every batch, waits for the batches that missed them, and scans what was accepted since the start. Tombstones
+ * outlive the run for posts that had arrived but not committed.
  */
 export class ErasureRun {
   readonly #pool: Pool;
@@ -128,11 +124,11 @@ export class ErasureRun {
   readonly #subject: string | null;
   readonly #contacts: readonly string[];
   readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
-  /** When the tombstones were laid; before that there is nothing to hold. */
+  /** When the tombstones were registered; before that there is nothing to renew. */
   #laidAtMs = Number.POSITIVE_INFINITY;
-  /** Whatever is committed when the run begins has an id up to this. */
+  /** Events committed before the start have ids up to this. */
   readonly begunAt: string;
-  /** Whatever is committed later has an id after this. */
+  /** Events committed later have ids after this. */
   readonly since: string;
 
   private constructor(
@@ -152,8 +148,8 @@ export class ErasureRun {
   }
 
   /**
-   * Begins a run. `subject` stands in the audit: an event's id, or `null` for a person, of whom nothing is noted;
-   * `contacts` are the person's.
+   * Starts a run. The audit records `subject`: an event's id, or `null` for a person, without a name; `contacts` are
+   * the person's.
    */
   static async begin(
     pool: Pool,
@@ -168,8 +164,8 @@ export class ErasureRun {
   }
 
   /**
-   * From now on whatever is the person's is erased with its commit. What was not is committed when this returns, and
-   * has an id up to the one that is returned.
+   * From now on the person's posts are erased with their commit. On return, everything else is committed with ids up
+   * to the one returned.
    */
   async watch(): Promise<string> {
     await this.#lay();
@@ -181,7 +177,7 @@ export class ErasureRun {
     return row?.now ?? "";
   }
 
-  /** To be called now and then, so that the watch goes on until {@linkcode end}. */
+  /** Call it now and then to renew the watch until {@linkcode end}. */
   async hold(): Promise<void> {
     if (performance.now() - this.#laidAtMs >= renewAfterMs) await this.#lay();
   }
@@ -194,10 +190,7 @@ export class ErasureRun {
     );
   }
 
-  /**
-   * Erases an event. `seen` are its collisions that were judged, `kept` those of them that stay; without `seen` all
-   * go.
-   */
+  /** Erases an event. `seen` are its judged collisions, `kept` those that stay; with `seen` null all go. */
   async event(
     eventId: string,
     collisions: { readonly seen: readonly string[] | null; readonly kept: readonly string[] },
@@ -228,7 +221,7 @@ export class ErasureRun {
     return { kind, state, collisions: row.collisions };
   }
 
-  /** Erases what was kept aside, and leaves the event; `false` when its content went before. */
+  /** Erases a collision but not its event; `false` when its content was gone. */
   async collision(id: string): Promise<boolean> {
     const row = await askOne(this.#pool, (sql) =>
       sql<{ erased: boolean }[]>`
@@ -244,9 +237,8 @@ export class ErasureRun {
   }
 
   /**
-   * Notes what was erased: counts only, neither the address nor the number that was looked for, nor a digest of it.
-   * Returns the moment at which the erasure ended, ISO 8601: what arrived until then is erased, also when it is
-   * accepted later, and what arrives afterwards is a new lead.
+   * Audits the counts, without the address or number or a digest of it, and returns the end of the erasure, ISO 8601:
+   * posts that arrived until then are erased even if accepted later; later ones are new leads.
    */
   async end(): Promise<string> {
     const counts = Object.fromEntries(this.#counts);

@@ -1,5 +1,5 @@
 /**
- * What became of the effects of an event, one a recipient, and having them done once more.
+ * The effects of an event, one per recipient, and sending an event again.
  *
  * @module
  */
@@ -9,28 +9,23 @@ import type { Pool } from "../pool.ts";
 
 /** One effect; times are ISO 8601, UTC. */
 export interface ShownEffect {
-  /** That of its destination. */
   readonly effect: string;
-  /**
-   * Who it is for: the host of a webhook or the address of a mail, never a path, a token or a secret; `null` when its route
-   * is gone, or has changed since it was done.
-   */
+  /** A webhook's host or a mail address, never a path or a secret; `null` when its route is gone or has changed. */
   readonly target: string | null;
   readonly state: "waiting" | "busy" | "done" | "failed";
-  /** While it is busy: until when at most. */
+  /** While it is busy: its lease's end. */
   readonly busyUntil: string | null;
-  /** What the other side said last; `null` once the event's content has gone. */
+  /** The recipient's last response; `null` once the event's content is removed. */
   readonly status: number | null;
-  /** The beginning of its answer, one line. */
+  /** The start of its body, in one line. */
   readonly answer: string | null;
   /** Why the last attempt failed, in a word. */
   readonly reason: string | null;
   readonly attempts: number;
-  /** When the last attempt ended. */
   readonly settledAt: string | null;
 }
 
-/** The effects of events, in the order of the ids; none of an event for which nothing was begun. */
+/** The effects of each event, in the order of the ids. */
 export async function readEffects(pool: Pool, eventIds: readonly string[]): Promise<ShownEffect[][]> {
   const rows = await ask(pool, (sql) =>
     sql<(ShownEffect & { place: number })[]>`
@@ -44,32 +39,30 @@ export async function readEffects(pool: Pool, eventIds: readonly string[]): Prom
   );
 }
 
-/** The name of a kind of destination for people: `CRM`, `Email`. */
+/** The display name of a kind of destination: `CRM`, `Email`. */
 export function effectName(kind: string): string {
   return kind.length <= 3 ? kind.toUpperCase() : `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
 }
 
-/** What became of a wish to send an event again; all but `sent` have changed nothing. */
+/** The outcome of {@linkcode sendAgain}; all but `sent` change nothing. */
 export type SentAgain =
   | "sent"
-  /** It is on its way already, or was not delivered yet. */
+  /** It is being sent or was never delivered. */
   | "waiting"
-  /** It was sent since the asker looked. */
+  /** It was sent after the operator looked. */
   | "already"
   | "dead"
   | "held"
   | "erased"
   | "sandbox"
-  /** Nothing takes it. */
   | "no_route"
-  /** Nothing of that kind takes it. */
+  /** No route of that kind takes it. */
   | "no_effect"
   | "unknown";
 
 /**
- * Has a delivered event sent once more, all its effects or those of one kind, and notes it in the audit, in the same
- * transaction. `address` is where the console was asked from, `null` for the operator's command. `seen` is the number of
- * its last attempt that the asker saw: what came since makes it `already`, and with `null` nothing does.
+ * Sends a delivered event again, to all recipients or one kind, and audits it. `address` is the console's client,
+ * `null` for ctl. `seen` is the last attempt's number that the operator saw; a later one gives `already`.
  */
 export async function sendAgain(
   pool: Pool,

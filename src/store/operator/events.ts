@@ -1,9 +1,3 @@
-/**
- * Stored events, as the operator lists and shows them.
- *
- * @module
- */
-
 import type postgres from "postgres";
 import { ask, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
@@ -11,28 +5,27 @@ import type { SubmissionVerdict } from "../serving/accept.ts";
 import { snakeCased } from "./snake_case.ts";
 
 /**
- * Where an event stands. `sending`: claimed, under a lease that has not run out; `held`: a form submission that is not
- * delivered unless an operator releases it; `erased`: its content went before it was delivered.
+ * `sending`: claimed under a current lease; `held`: a submission that waits for release; `erased`: its content was
+ * removed before delivery.
  */
 export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead" | "erased";
 
-/** One attempt to deliver an event. */
+/** One delivery attempt. */
 export interface Attempt {
-  /** From 1; never begins anew, not even after a replay. */
+  /** From 1; a replay continues the count. */
   readonly number: number;
-  /** When it began, or for a lost one when the loss was found; ISO 8601, UTC. */
+  /** When it began or, for a lost one, when the loss was found; ISO 8601, UTC. */
   readonly at: string;
   /** `lost`: the process that made it ended. */
   readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
-  /** The HTTP status, where there was one. */
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number | null;
-  /** Whether it counts towards the attempts after which an event is dead. */
+  /** Whether it counts towards the maximum of attempts. */
   readonly spent: boolean;
 }
 
-/** The whole story of one event; times are ISO 8601, UTC. */
+/** An event's delivery; times are ISO 8601, UTC. */
 type Delivery =
   & { readonly attempts: readonly Attempt[] }
   & (
@@ -51,7 +44,7 @@ interface DeliveryRow {
   attempts: Attempt[];
 }
 
-// Of the outbox row o, the dead letter d, the held submission s and the event r whose content is removed.
+// Of outbox row o, dead letter d, held submission s, and event r without content.
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
@@ -64,14 +57,14 @@ const stateOf = (sql: postgres.Sql) =>
     else 'delivered'
   end`;
 
-/** Where events stand, in the order of the ids, which must be those of events. */
+/** The states of events, in the order of their ids. */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
   return (await readDeliveries(pool, eventIds)).map(({ state }) => state);
 }
 
 /**
- * The deliveries of events, in the order of the ids. An event that is neither in the outbox nor dead nor held nor erased
- * is delivered; so the ids must be those of events.
+ * The deliveries of events, in the order of the ids. Ids must exist: an event that is not in the outbox, dead, held
+ * or erased counts as delivered.
  */
 async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
   const rows = await ask(pool, (sql) => {
@@ -124,88 +117,83 @@ function delivery({ state, dueAt, leaseUntil, diedAt, reason, attempts }: Delive
   }
 }
 
-/** What a list shows of an event: no content of the lead. */
+/** An event in a list, without content. */
 export interface ListedEvent {
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
   /** The label of the key that posted it. */
   readonly source: string;
-  /** ISO 8601, UTC, as the acknowledgement had it. */
+  /** ISO 8601, UTC, as in the acknowledgement. */
   readonly receivedAt: string;
   readonly flags: readonly string[];
   readonly idempotencyKey: string | null;
   readonly state: DeliveryState;
 }
 
-/** What was found of a form submission. */
+/** The spam verdict on a submission, and what operators did about it; times are ISO 8601, UTC. */
 interface FoundSubmission {
   readonly formKey: string;
   readonly verdict: SubmissionVerdict;
   readonly score: number;
-  /** Names only. */
   readonly reasons: readonly string[];
-  /** When an operator has released it, ISO 8601, UTC. */
   readonly releasedAt: string | null;
-  /** When an operator has left it held for good, ISO 8601, UTC. */
+  /** When an operator chose to keep it held. */
   readonly dismissedAt: string | null;
-  /** What an operator has said that it is. */
+  /** The operator's label. */
   readonly label: "ham" | "spam" | null;
-  /** The last four digits of the number that its fields hold. */
+  /** The last four digits of its phone number. */
   readonly phoneEnd: string | null;
 }
 
-/** A whole event. The three texts are `null` once its content is removed. */
+/** A whole event; its texts are `null` once its content is removed. */
 export interface StoredEvent extends ListedEvent {
-  /** By what and when (ISO 8601, UTC); `null` while the content is there. */
+  /** `at` is ISO 8601, UTC; `null` while the content is there. */
   readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
-  /** Of the key that posted it. */
+  /** The key that posted it. */
   readonly keyId: string;
   readonly last4: string;
   readonly keyRevokedAt: string | null;
   readonly sandbox: boolean;
-  /** Its tenant has one. */
   readonly hasRoute: boolean;
-  /** `k`, `K`: a repeat is known by its Idempotency-Key; `c`, `C`: by its content. */
+  /** `k`, `K`: repeats are found by Idempotency-Key; `c`, `C`: by content. */
   readonly dedupeSpace: string;
-  /** The collision that it was accepted from by an operator, and its event; `null`: it was accepted as it came. */
+  /** The collision that an operator accepted as this event, and its first event. */
   readonly acceptedFrom: { readonly collision: string; readonly eventId: string } | null;
-  /** What came under its Idempotency-Key and was kept aside, the earliest first. */
+  /** Collisions under its Idempotency-Key, earliest first. */
   readonly collisions: readonly {
     readonly id: string;
     readonly firstAt: string;
     readonly count: number;
-    /** The event that it became, when an operator has accepted it. */
+    /** The event that it became if accepted. */
     readonly acceptedEventId: string | null;
   }[];
-  /** `null` for a lead. */
   readonly found: FoundSubmission | null;
-  /** The text of the normalized lead's JSON. */
+  /** The normalized lead as JSON text. */
   readonly lead: string | null;
-  /** The text of a JSON object, or `null` when there was nothing outside the envelope. */
+  /** JSON text of an object; `null` when there was nothing outside the envelope. */
   readonly extra: string | null;
-  /** The body as posted. */
   readonly raw: string | null;
 }
 
 type EventRow = Omit<ListedEvent, "state">;
 
-// Of an event e, its tenant t and its key k.
+// Of event e, its tenant t and key k.
 const listed = (sql: postgres.Sql) =>
   sql`e.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, e.flags,
     e.idempotency_key as "idempotencyKey", ${isoOf(sql, sql`e.received_at`)} as "receivedAt"`;
 
-/** Which events to list; `null` leaves a choice open. */
+/** `null` does not filter. */
 interface EventFilter {
   readonly tenantId: number | null;
   readonly kind: ListedEvent["kind"] | null;
-  /** Only those received since then; ISO 8601. */
+  /** ISO 8601. */
   readonly since: string | null;
   readonly limit: number;
 }
 
-/** Leads and form submissions, the newest first. It walks the primary key from its end: ids sort by acceptance. */
+/** Leads and submissions, newest first: ids sort by acceptance, so it scans the primary key backwards. */
 export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
   const rows = await ask(pool, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
@@ -227,12 +215,11 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
   return rows.map((row, index) => ({ ...row, state: states[index] as DeliveryState }));
 }
 
-// An event has seldom one.
 const collisionsMax = 50;
 
 /**
- * The events with these ids; `null` in the place of one that does not exist. Without the body as posted, `raw` is
- * `null`: it may be as long as all else together.
+ * The events with these ids, `null` where there is none. `withRaw: false` leaves out the body as posted, which may be
+ * as long as all the rest.
  */
 export async function readEvents(
   pool: Pool,
@@ -289,21 +276,21 @@ export async function readEvents(
   return eventIds.map((id) => events.get(id) ?? null);
 }
 
-/** The members of an event that hold no content. */
+/** The JSON members of an event that hold no content. */
 export function headingJson(
   { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey }: Omit<ListedEvent, "state">,
 ) {
   return snakeCased({ eventId, kind, tenant, source, receivedAt, flags, idempotencyKey });
 }
 
-/** What was found of a form submission; nothing of a lead. */
+/** The JSON members of the spam verdict; none for a lead. */
 export function foundJson({ found }: StoredEvent) {
   if (found === null) return {};
   const { phoneEnd: _, label: __, ...rest } = found;
   return snakeCased(rest);
 }
 
-/** The other event when a collision was accepted as an event of its own; nothing of all others. */
+/** The JSON members that link an accepted collision and its events. */
 export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
   const accepted = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
   return snakeCased({
@@ -317,12 +304,12 @@ export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
   });
 }
 
-/** What has removed the content of an event, in a word. */
+/** How the content of an event was removed, in a word. */
 export function goneWord({ removed }: StoredEvent): "erased" | "expired" {
   return removed?.by === "retention" ? "expired" : "erased";
 }
 
-/** What has removed the content, and when; nothing while it is there. */
+/** The JSON members about the removal of the content; none while it is there. */
 export function removedJson(event: StoredEvent) {
   return event.lead === null ? { content: goneWord(event), removed_at: event.removed?.at ?? null } : {};
 }

@@ -1,22 +1,15 @@
-/**
- * Form definitions, as the operator sees and changes them.
- *
- * @module
- */
-
 import type { Pool } from "../pool.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 
-/** What a form is defined with. */
+/** The definition of a form. */
 export interface FormDefinition {
   /** Names of fields, at least one. */
   readonly required: readonly string[];
-  /** `null` for the service's default. */
+  /** `null`: the service's default. */
   readonly threshold: number | null;
   readonly blocked: readonly string[];
 }
 
-/** A form. */
 interface ListedForm extends FormDefinition {
   readonly tenant: string;
   readonly formKey: string;
@@ -24,13 +17,12 @@ interface ListedForm extends FormDefinition {
   readonly createdAt: string;
 }
 
-/** Which form. */
 interface FormName {
   readonly tenantId: number;
   readonly formKey: string;
 }
 
-/** Adds a form, or revives one that was removed, with a new definition; `false` when the tenant has it. */
+/** Adds a form, or revives a removed one, with a new definition; `false` when it exists. */
 export async function addForm(
   pool: Pool,
   { tenantId, formKey }: FormName,
@@ -52,7 +44,7 @@ export async function addForm(
   return rows.length === 1;
 }
 
-/** Changes a form; what is left out stays. Returns it as it is now, or `null` when the tenant has no such form. */
+/** Changes the given members of a form and returns its definition, or `null` when there is none. */
 export async function changeForm(
   pool: Pool,
   { tenantId, formKey }: FormName,
@@ -73,7 +65,7 @@ export async function changeForm(
   return row === null ? null : { required: row.required, threshold: row.threshold, blocked: row.blocked };
 }
 
-/** Removes a form: it answers 404, its submissions stay. `false` when the tenant has no such form. */
+/** Removes a form, which then answers 404; submissions stay. `false` when there is none. */
 export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): Promise<boolean> {
   const rows = await ask(pool, (sql) =>
     sql`
@@ -86,12 +78,11 @@ export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): P
   return rows.length === 1;
 }
 
-// What was done is noted in the same statement.
 const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =>
   sql`select note_audit(${action},
     (select t.slug || '/' || c.form_key from tenant as t where t.id = c.tenant_id))`;
 
-/** The forms of one tenant or, with `null`, of all, by tenant and form key; removed ones are left out. */
+/** The forms of one tenant or, with `null`, of all, by tenant and form key. */
 export async function listForms(pool: Pool, tenantId: number | null): Promise<ListedForm[]> {
   return await ask(pool, (sql) =>
     sql<ListedForm[]>`

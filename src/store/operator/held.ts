@@ -1,5 +1,5 @@
 /**
- * Submissions that are held for somebody to judge: their release, and their dismissal.
+ * Held submissions, and operators' decisions about them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { SubmissionVerdict } from "../serving/accept.ts";
 import { acted, ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** What a list shows of a held submission. */
+/** A held submission in a list. */
 export interface HeldSubmission {
   readonly submissionId: string;
   readonly tenant: string;
@@ -19,38 +19,35 @@ export interface HeldSubmission {
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly verdict: Exclude<SubmissionVerdict, "clean">;
-  /** What the content earned, whatever the verdict. */
+  /** The content's score, whatever the verdict. */
   readonly score: number;
-  /** Names only. */
   readonly reasons: readonly string[];
-  /** The beginnings of its first answers, by the name of the field. */
+  /** The starts of its first values, by field name. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** A place in the list. */
+/** A position in the list. */
 export interface HeldPlace {
   readonly score: number;
   readonly submissionId: string;
 }
 
-/** Which held submissions are meant. */
 interface HeldFilter {
-  /** Of one tenant or, with `null`, of all. */
+  /** `null`: all tenants. */
   readonly tenantId: number | null;
-  /** `honeypot`: a program filled in the hidden field; `spam`: the content decided, and it may be a person's. */
+  /** `honeypot`: the hidden field was filled in; `spam`: the content decided. */
   readonly verdict: HeldSubmission["verdict"];
-  /** Only those with this reason; left out: whatever the reasons are. */
+  /** Only those with this reason. */
   readonly reason?: string | null;
 }
 
-/** Which of them to list. */
 interface HeldPage extends HeldFilter {
   readonly limit: number;
-  /** Only those behind this place; `null` begins with the first. */
+  /** Only those behind this position. */
   readonly after: HeldPlace | null;
 }
 
-// More than a list shows of one.
+// More than a list shows of one submission.
 const fieldsMax = 40;
 const valueLengthMax = 800;
 
@@ -59,7 +56,7 @@ const chosen = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFil
     ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}
     ${reason === null ? sql`` : sql`and ${reason} = any (s.reasons)`}`;
 
-/** The held submissions that nobody has judged, the lowest score first. Throws what {@linkcode Pool.run} throws. */
+/** The unjudged held submissions, lowest score first. Throws what {@linkcode Pool.run} throws. */
 export async function listHeld(
   pool: Pool,
   { limit, after, ...filter }: HeldPage,
@@ -91,16 +88,12 @@ export async function listHeld(
   return rows;
 }
 
-/**
- * What became of a release. `already`: it has been released before; `clean`: it was never held; `erased`: nothing is
- * left of it; `unknown`: there is no such submission.
- */
+/** `already`: released before; `clean`: never held; `erased`: content removed; `unknown`: no such submission. */
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
 /**
- * Hands a held submission over to the delivery, due at once, and notes it in the audit, in the same transaction.
- * `address` is where the console was asked from, `null` for the operator's command. Throws what {@linkcode Pool.run}
- * throws.
+ * Queues a held submission for delivery and audits it. `address` is the console's client, `null` for ctl. Throws what
+ * {@linkcode Pool.run} throws.
  */
 export async function releaseSubmission(
   pool: Pool,
@@ -115,10 +108,10 @@ export async function releaseSubmission(
   return row?.release ?? "unknown";
 }
 
-/** What became of a dismissal; `already`: it was dismissed before, or released. */
+/** `already`: dismissed before, or released. */
 type Dismissal = "dismissed" | Exclude<Release, "released">;
 
-/** Leaves a held submission held for good, and notes it as {@linkcode releaseSubmission} does. */
+/** Keeps a submission held for good, and audits it as {@linkcode releaseSubmission} does. */
 export async function dismissSubmission(
   pool: Pool,
   submissionId: string,
@@ -132,10 +125,12 @@ export async function dismissSubmission(
   return row?.dismissal ?? "unknown";
 }
 
-/** What became of a label; `held`: it was not delivered, so it is dismissed instead. */
+/** `held`: it was not delivered; dismiss it instead. */
 export type SpamMark = "marked" | "already" | "held" | "erased" | "unknown";
 
-/** Says that a delivered submission was spam, or takes that back, and notes it as {@linkcode releaseSubmission} does. */
+/**
+ * Labels a delivered submission as spam, or removes the label, and audits it as {@linkcode releaseSubmission} does.
+ */
 export async function markSpam(
   pool: Pool,
   submissionId: string,
@@ -149,13 +144,13 @@ export async function markSpam(
   return row?.mark ?? "unknown";
 }
 
-/** Forgets all that the spam score has learned, and returns from how many submissions it was. */
+/** Discards what the spam score has learned, and returns from how many submissions. */
 export async function forgetSpamLearning(pool: Pool): Promise<number> {
   const row = await askOne(pool, (sql) => sql<{ count: number }[]>`select forget_spam_learning() as count`);
   return row?.count ?? 0;
 }
 
-/** How often an operator corrected the spam score in the last 30 days. */
+/** Operators' corrections of the spam score in the last 30 days. */
 export interface SpamCorrections {
   /** Held submissions that were released. */
   readonly released: number;
@@ -163,7 +158,7 @@ export interface SpamCorrections {
   readonly reported: number;
 }
 
-/** Counts them, of one tenant or of all. Throws what {@linkcode Pool.run} throws. */
+/** Counts the corrections of one tenant or of all. Throws what {@linkcode Pool.run} throws. */
 export async function countCorrections(pool: Pool, tenantId: number | null): Promise<SpamCorrections> {
   const row = await askOne(pool, (sql) =>
     sql<SpamCorrections[]>`
@@ -176,7 +171,7 @@ export async function countCorrections(pool: Pool, tenantId: number | null): Pro
   return row ?? { released: 0, reported: 0 };
 }
 
-/** How many submissions wait for somebody to judge them, counted up to a bound. */
+/** The number of unjudged held submissions, up to a bound. */
 export async function countHeld(pool: Pool, filter: HeldFilter): Promise<Bounded> {
   const row = await askOne(pool, (sql) =>
     sql<{ count: number }[]>`

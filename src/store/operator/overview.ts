@@ -1,29 +1,23 @@
-/**
- * What the console's overview reads of all tenants.
- *
- * @module
- */
-
 import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** What stands in a tenant's way. Times are ISO 8601, UTC. */
+/** A tenant's backlog and missing routes. Times are ISO 8601, UTC. */
 export interface TenantStanding {
   readonly tenant: string;
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
   readonly waiting: Bounded;
-  /** Among those counted: what none of the tenant's routes takes. */
+  /** Those counted that none of the tenant's routes takes. */
   readonly unrouted: number;
-  /** When what is due longest was due. */
+  /** When the one due longest was due. */
   readonly dueSince: string | null;
   readonly dead: Bounded;
 }
 
-// A page lists no more tenants than this.
+// A page lists no more tenants.
 const tenantsMax = 200;
 
-/** The tenants that have something waiting or dead, and the live ones without a route; most dead first. */
+/** Tenants with waiting or dead events, and live ones without a route; most dead first. */
 export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
   const rows = await ask(
     pool,
@@ -54,7 +48,7 @@ export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
   return rows.map((row) => ({ ...row, waiting: bounded(row.waiting), dead: bounded(row.dead) }));
 }
 
-/** What waits longest of the tenants that have somewhere to send to. */
+/** The oldest waiting event that has somewhere to go. */
 export interface OldestWaiting {
   readonly eventId: string;
   readonly tenant: string;
@@ -64,8 +58,8 @@ export interface OldestWaiting {
 }
 
 /**
- * The oldest event of the outbox whose tenant has a route or needs none; `null` when there is none among the oldest
- * ten thousand.
+ * The oldest event in the outbox whose tenant has a route or needs none; `null` when the oldest ten thousand have
+ * none.
  */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
   const row = await askOne(pool, (sql) =>

@@ -1,15 +1,9 @@
-/**
- * The subscription plans, as the operator tends them, and what was sold of them.
- *
- * @module
- */
-
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
 import type { SubscriptionState } from "../serving/checkout.ts";
 import { ask, isoOf } from "./admin_pool.ts";
 
-/** A plan to be stored. */
+/** A plan to store. */
 export interface PlanEntry {
   readonly slug: string;
   readonly name: string;
@@ -20,13 +14,11 @@ export interface PlanEntry {
   readonly json: string;
 }
 
-/** What became of a {@linkcode PlanEntry}. */
 export type PlanChange = "added" | "changed" | "unchanged";
 
 /**
- * Adds plans or puts them in place of those of their slugs, all or none, and notes each change.
- *
- * The slugs must differ. Returns what became of each, in the order of `plans`.
+ * Adds or replaces plans by slug, all or none, audits each change, and returns the changes in order. Slugs must
+ * differ.
  */
 export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise<PlanChange[]> {
   const column = <T>(pick: (plan: PlanEntry) => T): T[] => plans.map(pick);
@@ -41,7 +33,7 @@ export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise
   return plans.map(({ slug }) => changes.get(slug) ?? "unchanged");
 }
 
-/** Removes a plan and notes it; `false` when there is none of that slug. What was sold of it stays sold. */
+/** Removes a plan and audits it; `false` when there is none. Subscriptions stay. */
 export async function removePlan(pool: Pool, slug: string): Promise<boolean> {
   const rows = await ask(pool, (sql) =>
     sql`
@@ -50,18 +42,18 @@ export async function removePlan(pool: Pool, slug: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** A checkout or what has come of it. Times are ISO 8601, UTC. */
+/** A checkout or subscription. Times are ISO 8601, UTC. */
 interface Subscription {
   /** Our reference at the payment provider. */
   readonly checkout: string;
   readonly plan: string;
-  /** Who owned the plan. */
+  /** The plan's owner. */
   readonly customer: string;
-  /** As it was at the checkout. */
+  /** At the checkout. */
   readonly amountCents: number;
   readonly interval: Interval;
   readonly state: SubscriptionState;
-  /** The payment provider's ids, as far as they are known. */
+  /** The payment provider's ids, as far as known. */
   readonly sessionId: string | null;
   readonly subscriptionId: string | null;
   readonly customerId: string | null;
@@ -69,7 +61,7 @@ interface Subscription {
   readonly updatedAt: string;
 }
 
-/** Those of a state and of a plan or, with `null`, of all; the newest first. */
+/** Subscriptions, newest first; `null` does not filter. */
 export async function listSubscriptions(
   pool: Pool,
   filter: { readonly state: SubscriptionState | null; readonly plan: string | null; readonly limit: number },

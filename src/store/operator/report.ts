@@ -1,5 +1,5 @@
 /**
- * What the operator's report is made of, by day (UTC) and key.
+ * The data of the operator's report, by day (UTC) and key.
  *
  * @module
  */
@@ -7,19 +7,18 @@
 import type { Pool } from "../pool.ts";
 import { isoOf } from "./admin_pool.ts";
 
-/** Which days, and whose. */
 interface ReportSpan {
-  /** The beginning of an hour, ISO 8601, UTC. */
+  /** The start of an hour, ISO 8601, UTC. */
   readonly since: string;
-  /** Duplicates and refusals are counted by whole days of UTC: all that the span touches. */
+  /** Duplicates and refusals are counted for all whole UTC days that the span touches. */
   readonly until: string;
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
-  /** For all statements together; left out: as long as whoever asked may wait. */
+  /** For all statements together. */
   readonly deadlineMs?: number;
 }
 
-/** A source: the label of a tenant's keys on one surface. */
+/** A key as a source of leads or submissions. */
 export interface ReportSource {
   readonly keyId: number;
   readonly tenant: string;
@@ -33,7 +32,7 @@ export interface ReportSource {
   readonly longestGapHours: number | null;
 }
 
-/** What is counted of a key's day. */
+/** The figures of a key's day. */
 export interface DayFigures {
   /** `2026-11-20`. */
   readonly day: string;
@@ -49,35 +48,34 @@ export interface DayFigures {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Something else that is counted of a key's day. */
+/** Another count of a key's day. */
 interface DayCount {
   readonly day: string;
   readonly keyId: number;
   readonly count: number;
 }
 
-/** All of a report. */
 export interface ReportData {
   /** The database's clock, ISO 8601, UTC. */
   readonly now: string;
   readonly sources: readonly ReportSource[];
   readonly figures: readonly DayFigures[];
   readonly duplicates: readonly DayCount[];
-  /** Other leads under a used Idempotency-Key, by the day on which each was first seen. */
+  /** By the day on which each was first seen. */
   readonly collisions: readonly DayCount[];
   readonly refusals: readonly (DayCount & { readonly reason: string; readonly field: string })[];
   readonly unknownAreas: readonly (DayCount & { readonly term: string })[];
 }
 
-// All statements together: a report that takes longer is refused while the one who waits is still there.
+// A longer report is refused while its client still waits.
 const reportMs = 16_000;
-// Terms of a key's day; what else was sent is in `ctl vocabulary unknown`.
+// Per key and day; `ctl vocabulary unknown` has the others.
 const termsMax = 20;
 
 /**
- * Reads it. What is rolled up is taken from there; the current hour, and what is not rolled up yet, is counted anew.
+ * Reads the report: rolled-up hours from their totals, the current and other hours from the events.
  *
- * @throws {Unavailable} when the store is away or takes too long
+ * @throws {Unavailable} when the store is unavailable or takes too long
  */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const { deadlineMs = reportMs } = span;
@@ -117,11 +115,10 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
 /**
- * The sources alone, which tell who has gone silent. The console asks all the time, so those that have spoken within a
- * day, the shortest silence that counts, have no longest gap: of thousands of lively sources only the last event is
- * looked up.
+ * Only the sources, to find silent ones. The console asks often, so sources active within a day, the shortest silence
+ * that counts, get no longest gap.
  *
- * @throws {Unavailable} when the store is away or takes too long
+ * @throws {Unavailable} when the store is unavailable or takes too long
  */
 export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
   const [now, sources] = await Promise.all([
@@ -176,14 +173,14 @@ async function readFigures(
   { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
 ): Promise<DayFigures[]> {
   return await pool.run(deadlineMs, (sql) => {
-    // What is not delivered, by the hour of its acceptance: few rows, unless something is wrong.
+    // Undelivered events by the hour of acceptance; few rows unless something is wrong.
     const waiting = (state: string, table: Part, condition: Part) =>
       sql`
         select date_trunc('hour', e.received_at, 'UTC') as hour, e.key_id, ${state}::text as state, count(*) as count
         from ${table} as w join event as e on e.event_id = w.event_id
         where w.event_id >= (select first from bounds) and w.event_id < (select last from bounds) and ${condition}
         group by 1, 2`;
-    // What an operator has sent again counts as delivered, whatever becomes of the repeat.
+    // Events sent again count as delivered, whatever the repeat's outcome.
     const wasDelivered =
       sql`exists (select from attempt as a where a.event_id = w.event_id and a.outcome = 'delivered')`;
     const idAt = (time: string | Part) => sql`event_id_at(${time}::timestamptz)`;

@@ -1,6 +1,5 @@
 /**
- * What an operator asks and changes after a restore to an earlier moment: what waits there, who works on the database,
- * and what is put right from the records that are kept outside of it.
+ * Reads and repairs a database that was restored to an earlier moment.
  *
  * @module
  */
@@ -8,19 +7,17 @@
 import type { Pool } from "../pool.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 
-/** The database after a restore. Times are ISO 8601, UTC. */
+/** Times are ISO 8601, UTC. */
 export interface RestoredFacts {
-  /** When the last transaction was committed that the restore has; `null`: this server was not restored since its start. */
+  /** Commit time of the last restored transaction; `null`: not restored since the server started. */
   readonly point: string | null;
-  /** The newest event that is stored. */
+  /** The newest stored event. */
   readonly newestEventAt: string | null;
-  /** The server's clock. */
   readonly now: string;
-  /** Connections of our processes, apart from ctl's own and searches for a primary: nobody may deliver while this is put right. */
+  /** Our other processes' connections; none may deliver during the repair. */
   readonly processes: number;
 }
 
-/** Asks. */
 export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
   const row = await askOne(pool, (sql) =>
     sql<RestoredFacts[]>`
@@ -38,19 +35,19 @@ export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
   return row;
 }
 
-/** An event that waits and would be sent, by its tenant; a sandbox's reaches nobody and is left out. */
+/** A waiting event of a live tenant. */
 export interface WaitingEvent {
   readonly eventId: string;
   readonly tenant: string;
   readonly receivedAt: string;
-  /** Attempts that were begun before the moment of the restore. */
+  /** Attempts begun before the restore's moment. */
   readonly attempts: number;
 }
 
 // Bounds what one statement reads and locks.
 const pageRows = 1_000;
 
-/** Everything that waits to be delivered to somebody, in the order of the ids. */
+/** All waiting events of live tenants, by id. */
 export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
   for (let after = "";;) {
     const rows = await ask(pool, (sql) =>
@@ -67,14 +64,13 @@ export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
   }
 }
 
-/** A key by its id, for a deed that names it. */
 interface NamedKey {
   readonly tenant: string;
   readonly label: string;
   readonly isRevoked: boolean;
 }
 
-/** Whose key it is; `null` when there is none. */
+/** The key with this id, or `null`. */
 export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
   const row = await askOne(pool, (sql) =>
     sql<NamedKey[]>`
@@ -83,7 +79,7 @@ export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> 
   return row;
 }
 
-/** Notes effects as done, pairs of an event and a kind; returns how many events had one to note. */
+/** Marks effects as done, and returns how many events had one to mark. */
 export async function markEffectsDone(
   pool: Pool,
   done: readonly { readonly eventId: string; readonly effect: string }[],
@@ -101,7 +97,7 @@ export async function markEffectsDone(
   return count;
 }
 
-/** Puts events that wait aside as dead letters; returns the ids of those that waited. */
+/** Turns waiting events into dead letters, and returns the ids of those that waited. */
 export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
   const held: string[] = [];
   for (let from = 0; from < eventIds.length; from += pageRows) {
@@ -115,7 +111,7 @@ export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promi
   return held;
 }
 
-/** Says of dead letters that the customer has them; returns the ids of those that were dead, in their order. */
+/** Settles dead letters as delivered, and returns in order the ids that were dead. */
 export async function settleDeadAsDone(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
   const rows = await ask(pool, (sql) =>
     sql<{ event_id: string }[]>`
@@ -123,7 +119,7 @@ export async function settleDeadAsDone(pool: Pool, eventIds: readonly string[]):
   return rows.map((row) => row.event_id);
 }
 
-/** Notes in the audit that the database was restored to a moment, and what was put right. */
+/** Audits the restore's moment, and the repairs. */
 export async function noteRestore(
   pool: Pool,
   { point, counts }: { readonly point: string; readonly counts: Readonly<Record<string, number>> },

@@ -1,10 +1,9 @@
 /**
- * The operator's search over all events, the newest first, in milliseconds whatever is asked: a search examines
- * a bounded number of index entries and may come back with less than was asked for and a place to go on from.
+ * The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
+ * that it takes milliseconds, and may return less than asked for and a position to continue.
  *
- * It goes in steps. Each filter that an index serves is a *way* (see {@linkcode Way}); the way with the fewest
- * entries is found by bounded counts, walked from its newest end in rounds, and every event on it is held against
- * the other filters.
+ * Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
+ * entries; the search scans it from the newest end in rounds and checks every event against the other filters.
  *
  * @module
  */
@@ -15,12 +14,10 @@ import type { Flag } from "../../contract/fields.ts";
 import type { DeliveryState } from "./events.ts";
 import type { Pool } from "../pool.ts";
 
-/** The tag of a statement. */
 type Sql = postgres.Sql;
-/** A part of a statement. */
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** What may be asked for; `null` where anything will do. */
+/** `null` does not filter. */
 export interface SearchFilter {
   /** A tenant's slug. */
   readonly tenant: string | null;
@@ -33,34 +30,33 @@ export interface SearchFilter {
   readonly since: string | null;
   /** Received before this time. */
   readonly until: string | null;
-  /** Any of these, exactly as they are stored; empty: any. */
+  /** Any of these, exactly as stored; empty: any. */
   readonly phones: readonly string[];
   /** Any of these, in any case; empty: any. */
   readonly emails: readonly string[];
-  /** How the last name begins, in any case. */
+  /** A prefix of the last name, in any case. */
   readonly lastName: string | null;
 }
 
-/** A filter that has been made ready. */
+/** A filter with names resolved to ids. */
 interface Filters extends SearchFilter {
   readonly tenantId: number | null;
   /** The keys of tenant, source and kind together; `null`: any. */
   readonly keyIds: readonly number[] | null;
 }
 
-/** A filter, by the name of what it looks at. */
 type FilterName = "keys" | "flag" | "phones" | "emails" | "lastName" | "state";
 
-/** A partial index serves what has its predicate word for word, not a parameter. The names are our own. */
+/** A literal, because a partial index needs its predicate verbatim. Flags are our own names. */
 const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) as unknown as Fragment;
 
-/** Nothing that begins with a text sorts behind it and the last character there is. */
+/** U+10FFFF sorts after every text with the prefix. */
 const startsWith = (sql: Sql, name: Fragment, start: string) =>
   sql`${name} >= ${start} and ${name} < ${`${start}\u{10FFFF}`}`;
 
 /**
- * How a name may be stored once ASCII is in lower case, which is all that an index can do in the same way on every
- * server: `Émile`, `émile` and `ÉMILE` are looked for as written in each of these ways.
+ * The spellings of a name after lower-casing only ASCII, which all servers' indexes do alike: `Émile` is searched as
+ * `émile`, `Émile`, `ÉMILE`.
  */
 function spellings(lastName: string): string[] {
   const lower = lastName.toLowerCase();
@@ -70,14 +66,14 @@ function spellings(lastName: string): string[] {
   return [...new Set([lower, title, lastName, lower.toUpperCase()].map(ascii))];
 }
 
-/** Whether the last name of the lead of an event e begins so, as in `lead_contact.last_name`. */
+/** Whether the last name of event e's lead starts so, as in `lead_contact.last_name`. */
 function nameStarts(sql: Sql, lastName: string): Fragment {
   const name = sql`lower((e.lead ->> 'last_name') collate "C")`;
   const [first, ...others] = spellings(lastName).map((start) => startsWith(sql, name, start));
   return sql`(${others.reduce((any, one) => sql`${any} or ${one}`, first as Fragment)})`;
 }
 
-/** What an event e has to be besides what its way sees to (`served`); `null`: nothing. */
+/** The conditions on event e beyond the one that the path serves; `null`: none. */
 function matches(sql: Sql, filters: Filters, served: FilterName | null): Fragment | null {
   const wanted: Fragment[] = [];
   const want = (name: FilterName, condition: () => Fragment) => {
@@ -107,7 +103,7 @@ function matches(sql: Sql, filters: Filters, served: FilterName | null): Fragmen
       () => ofPerson(sql, nameStarts(sql, lastName), startsWith(sql, sql`s.last_name`, start)),
     );
   }
-  // Also on the way of its own table: a row may be pending or being sent.
+  // Even if the path serves it: an outbox row may be pending or sending.
   if (state !== null) wanted.push(inState(sql, state));
   const [first, ...others] = wanted;
   return first === undefined ? null : others.reduce((all, one) => sql`${all} and ${one}`, first);
@@ -120,8 +116,8 @@ function ofPerson(sql: Sql, ofLead: Fragment, ofSubmission: Fragment): Fragment 
   end`;
 }
 
-// As src/store/operator/deliveries.ts tells the states apart. With `offset 0` each look is a look at one row: without it
-// the planner may read the whole other table once, however long it has grown in an outage.
+// The states as in events.ts. `offset 0` keeps each check a lookup of one row; the planner might read a whole table
+// that has grown in an outage.
 function inState(sql: Sql, state: DeliveryState): Fragment {
   const outbox = (condition: Fragment) =>
     sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition} offset 0)`;
@@ -150,33 +146,32 @@ function inState(sql: Sql, state: DeliveryState): Fragment {
   }
 }
 
-/** Ids from one up to another, which is left out. */
+/** Ids from `from` up to, but without, `to`. */
 interface Span {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * One way: an index, or several parts of one (*streams*).
+ * An index, or parts of one (*streams*), to scan.
  *
- * A stream goes from new to old, event by event or, for a way of blocks, block by block: the events of a block come in
- * any order. A block is what was accepted within 19 hours.
+ * A stream runs from new to old by event, or by block if `isOfBlocks`, in any order within a block: the events of 19
+ * hours.
  */
 interface Way {
   readonly serves: FilterName | null;
-  /** How many there are. */
   readonly streams: number;
   readonly isOfBlocks: boolean;
-  /** Its rows have the members of `event` that the filters look at, and need no look at the table. */
+  /** Its rows have the members of `event` that the filters check. */
   readonly hasEvent: boolean;
-  /** `stream` and `event_id` of at most so many entries of each stream. */
+  /** `stream` and `event_id` of at most `perStream` entries of each stream. */
   entries(sql: Sql, bounds: { readonly span: Span; readonly perStream: number }): Fragment;
 }
 
 const within = (sql: Sql, { from, to }: Span) => sql`e.event_id >= ${from} and e.event_id < ${to}`;
 const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc limit ${perStream}`;
 
-/** The ways that the filters leave open, the best ones first as far as that can be said beforehand. */
+/** The usable paths, presumably best first. */
 function waysOf(filters: Filters, keysMax: number): readonly Way[] {
   const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
   const ways: Way[] = [];
@@ -187,11 +182,10 @@ function waysOf(filters: Filters, keysMax: number): readonly Way[] {
   if (state === "pending" || state === "sending") ways.push(stateWay(state, tenantId));
   if (flag !== null) ways.push(flagWay(flag));
   if (keyIds !== null && keyIds.length <= keysMax) ways.push(keyWay(keyIds));
-  // All events are never better than the others, unless the span may be short.
+  // The path over all events is never better, unless the span may be short.
   return filters.since !== null || ways.length === 0 ? [...ways, eventWay] : ways;
 }
 
-/** All events. */
 const eventWay: Way = {
   serves: null,
   streams: 1,
@@ -202,8 +196,8 @@ const eventWay: Way = {
 };
 
 /**
- * Events by their keys. Compared and sorted as rows of the index `event_key`: asked for `key_id = …` in the order of the
- * ids, the planner may walk all events instead, and did so for seconds where a key had none of the newest.
+ * Events by key. Compares and sorts rows like the index `event_key`: with `key_id = …` ordered by id, the planner may
+ * scan all events, for seconds if a key has none of the newest.
  */
 function keyWay(keyIds: readonly number[]): Way {
   return {
@@ -236,7 +230,7 @@ function flagWay(flag: Flag): Way {
   };
 }
 
-/** A state that has a table of its own: it is small as long as nothing is wrong, and bounded here all the same. */
+/** A state with its own table, which is small unless something is wrong. */
 function stateWay(state: "pending" | "sending" | "held" | "dead", tenantId: number | null): Way {
   const isOfTenant = tenantId !== null && state !== "pending" && state !== "sending";
   return {
@@ -255,21 +249,21 @@ function stateWay(state: "pending" | "sending" | "held" | "dead", tenantId: numb
   };
 }
 
-// Of a row e of the state's own table.
+// Of row e of the state's table.
 function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Fragment {
   switch (state) {
     case "held":
       return sql`e.verdict <> 'clean' and e.released_at is null`;
     case "dead":
       return sql`true`;
-    // Few are being sent at a time: they are not told apart before they are held against the filter.
+    // Few rows are being sent at a time; the filter tells them apart.
     case "pending":
     case "sending":
       return sql`true`;
   }
 }
 
-/** Exact phone numbers or addresses, of leads and of submissions. */
+/** Exact phone numbers or addresses of leads and submissions. */
 function contactWay(serves: "phones" | "emails", values: readonly string[]): Way {
   return blockWay(serves, (sql) => {
     const column = serves === "phones" ? sql`e.phone` : sql`e.email`;
@@ -284,7 +278,6 @@ function contactWay(serves: "phones" | "emails", values: readonly string[]): Way
   });
 }
 
-/** The start of a name. */
 function lastNameWay(lastName: string): Way {
   return blockWay("lastName", (sql) => ({
     ofLead: spellings(lastName).map((start) => startsWith(sql, sql`e.last_name`, start)),
@@ -294,27 +287,26 @@ function lastNameWay(lastName: string): Way {
   }));
 }
 
-/** An event may match any of them. Those in lists are served by an index each. */
+/** Alternative conditions; an index serves each of those in lists. */
 interface Conditions {
-  /** Of a row e of `lead_contact`. */
+  /** On row e of `lead_contact`. */
   readonly ofLead: readonly Fragment[];
-  /** Of an event e whose lead is not in `lead_contact` yet. */
+  /** On an event e whose lead is not in `lead_contact` yet. */
   readonly ofUnfiledLead: Fragment;
   readonly ofSubmission: readonly Fragment[];
-  /** What the index finds for one is in the order of time. */
+  /** The index returns the entries of one condition in order of time. */
   readonly isSubmissionOrdered: boolean;
 }
 
-/** The stream of submissions in no order: it has to be had whole. */
+/** The stream of submissions without order, usable only if complete. */
 const wholeStream = -1;
 
-/** The stream of leads that were accepted a moment ago. */
+/** The stream of leads accepted a moment ago. */
 const unfiledStream = -2;
 
 /**
- * Leads by whom they name, block by block: the indexes begin with the block, so that few pages of each are written
- * to and not all over them. The submissions' indexes do not; each condition is a stream of its own. What was accepted a
- * moment ago is not filed yet, and is looked through.
+ * Leads by contact, block by block: the indexes start with the block, so that inserts touch few pages. Submissions'
+ * indexes do not; each condition is a stream. Leads not indexed yet are scanned.
  */
 function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way {
   return {
@@ -342,8 +334,8 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
           ${isSubmissionOrdered ? newest(sql, perStream) : sql`limit ${perStream}`})`
         ),
       );
-      // The nested loops go through the blocks as they are listed until the limit ends it, and from batch to batch: `offset 0`
-      // keeps the planner from reading all events instead.
+      // Nested loops go through the blocks in order until the limit; `offset 0` keeps the planner from reading all
+      // events.
       return sql`
         (select 0 as stream, e.event_id from unnest(${blocksOf(span)}::text[]) as b (block)
          cross join lateral (${leads}) as e limit ${perStream})
@@ -366,12 +358,12 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
 const all = (sql: Sql, parts: readonly Fragment[]): Fragment =>
   parts.slice(1).reduce((whole, part) => sql`${whole} union all ${part}`, parts[0] as Fragment);
 
-/** How much of an id the events of a block have in common: its time without the last nine hex digits of it, 19 hours. */
+/** The id prefix shared by the events of a block: the time without its last nine hex digits, 19 hours. */
 const blockLength = 5;
-/** The same in the text of a statement, as the indexes have it. */
+/** As a literal, as in the indexes. */
 const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
 
-/** The blocks that a span touches, the newest first. */
+/** The blocks that a span touches, newest first. */
 function blocksOf({ from, to }: Span): string[] {
   const number = (id: string) => Number.parseInt(id.slice(0, blockLength).padEnd(blockLength, "0"), 16);
   const first = number(from);
@@ -382,17 +374,16 @@ function blocksOf({ from, to }: Span): string[] {
   );
 }
 
-/** A page of what was found. */
 interface Found {
-  /** At most as many as were asked for, the newest first. */
+  /** At most as many as asked for, newest first. */
   readonly eventIds: readonly string[];
-  /** Go on before this id; `null` when there is no more. A short page may have one. */
+  /** Continue before this id; `null` at the end. Even a short page may have one. */
   readonly before: string | null;
 }
 
 /**
- * How a connection has to plan for it, see {@linkcode Pool}: along the indexes, and each time anew, because the best
- * plan for one tenant or name is the worst for another.
+ * Settings of the search's connections: use indexes, and plan each query anew, because the best plan for one tenant
+ * or name is the worst for another.
  */
 export const searchSettings = {
   plan_cache_mode: "force_custom_plan",
@@ -405,20 +396,19 @@ export const searchSettings = {
 } as const;
 
 const deadlineMs = 5_000;
-// Entries of a way that are counted to compare it with the others.
+// Entries of a path that are counted to compare paths.
 const countMax = 1_000;
-// Entries that are examined, round after round: few when what is wanted is everywhere, and about 5,000 at most, which
-// takes some 30 ms when each has to be looked at (measured with 5 million events; 20,000 took 120 ms).
+// Entries per round: few when matches are everywhere; 5,000 in all take about 30 ms with table lookups (measured with
+// 5 million events; 20,000 took 120 ms).
 const roundEntries = [0, 1_000, 4_000];
 const firstRoundMin = 200;
-// A way for each key is walked only by so many at once: beyond it each would get too few entries.
+// With more keys, each stream would get too few entries.
 const keysMax = 1_000;
 
 /**
- * Finds events.
+ * Finds events. `page.before` is the previous page's `before`.
  *
- * @param page `before`: the `before` of the page before; `limit`: ids at most
- * @throws {Unavailable} when the store is away or takes too long
+ * @throws {Unavailable} when the store is unavailable or takes too long
  */
 export async function searchEvents(
   pool: Pool,
@@ -442,16 +432,14 @@ export async function searchEvents(
       return { eventIds: ids, before: ids.at(-1) as string };
     }
     if (edge === null) return { eventIds, before: null };
-    // More in one block than a round may look at: among all events there are enough of them.
+    // A block has more entries than a round may examine, so matches are dense among all events.
     if (edge >= span.to) way = eventWay;
     else span = { from: span.from, to: edge };
   }
   return { eventIds, before: span.to };
 }
 
-/**
- * The filters with tenant, source and kind as ids, and the span of all that is stored; `null` when nothing can match.
- */
+/** Resolves tenant, source and kind to ids, and the span of all that is stored; `null` when nothing can match. */
 async function resolve(
   pool: Pool,
   filter: SearchFilter,
@@ -496,7 +484,7 @@ function spanOf(
   return { from: starts.sort().at(-1) as string, to: ends.sort()[0] as string };
 }
 
-/** The way with the fewest entries in the span; of those with more than can be counted, the first. */
+/** The path with the fewest entries in the span; the first of those with too many to count. */
 async function chooseWay(pool: Pool, filters: Filters, span: Span): Promise<Way> {
   const ways = waysOf(filters, keysMax);
   if (ways.length === 1) return ways[0] as Way;
@@ -517,7 +505,7 @@ async function chooseWay(pool: Pool, filters: Filters, span: Span): Promise<Way>
   return counted.reduce((best, next) => next.count < best.count ? next : best).way;
 }
 
-/** One round: the newest matches among the next entries of a way, and how far that was; `null`: to its end. */
+/** One round: the newest matches among a path's next entries, and where it stopped; `null`: at the end. */
 async function walk(
   pool: Pool,
   way: Way,
@@ -547,12 +535,12 @@ async function walk(
           order by w.event_id desc limit ${wanted}
         ) as hits`;
   });
-  // Below the newest of the places where a stream was left, there may be events of it that were not seen.
+  // Below the newest position at which a stream stopped, there may be entries not seen.
   const edge = row?.edge ?? null;
   return { hits: row?.hits ?? [], edge };
 }
 
-/** The block in which a stream was left has to be looked at again, and nothing is known of a part of what has no order. */
+/** A block left in the middle must be scanned again; a partial unordered stream tells nothing. */
 function leftInBlocks(sql: postgres.Sql) {
   return sql`case when stream = ${wholeStream}::int then 'z' else left(min(event_id), ${
     blockDigits(sql)

@@ -1,37 +1,34 @@
 /**
- * What a PostgreSQL server says of itself and of the role that asks; for `ctl doctor`. It works on any database, also on
- * one that was never migrated.
+ * Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not.
  *
  * @module
  */
 
 import type { Pool } from "../pool.ts";
 
-/** What it says. */
 export interface ServerFacts {
   readonly role: string;
-  /** The role acts as the owner of the tables, or as a superuser. */
+  /** The role owns the tables, has their owner's rights, or is a superuser. */
   readonly isOwner: boolean;
   readonly isSuperuser: boolean;
-  /** Of `lead_service` and `lead_actions`, those that the role is a member of. */
+  /** Which of `lead_service` and `lead_actions` the role is a member of. */
   readonly groups: readonly string[];
   /** Such as 160003. */
   readonly version: number;
   readonly encoding: string;
   readonly fsync: string;
   readonly fullPageWrites: string;
-  /** As a connection of ours has it: it sets it. */
+  /** As our connections set it. */
   readonly synchronousCommit: string;
   readonly dataChecksums: string;
   readonly isStandby: boolean;
   readonly readsOnly: string;
   /** `synchronous_standby_names` */
   readonly standbyNames: string;
-  /** How many servers copy this one at this moment. */
   readonly standbys: number;
   readonly connectionsMax: number;
   readonly connections: number;
-  /** `null`: the role may not know. */
+  /** `null`: the role may not read it. */
   readonly dataDirectory: string | null;
   readonly archiveMode: string;
   /** ISO 8601, or `null`. */
@@ -39,14 +36,10 @@ export interface ServerFacts {
   readonly lastFailedAt: string | null;
 }
 
-// A healthy server needs milliseconds; the caller bounds the whole.
+// A healthy server needs milliseconds.
 const deadlineMs = 6_000;
 
-/**
- * Asks.
- *
- * @throws {Unavailable} when it cannot be reached, or {postgres.PostgresError} when it refuses
- */
+/** @throws {Unavailable} when the server cannot be reached, {postgres.PostgresError} when it refuses */
 export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   const [row] = await pool.run(deadlineMs, (sql) =>
     sql<ServerFacts[]>`

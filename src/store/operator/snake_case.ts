@@ -1,10 +1,4 @@
-/**
- * The names of JSON: what a row of ours calls `lastUsedAt` a reader of JSON finds as `last_used_at`.
- *
- * @module
- */
-
-/** A plain object, or a list of them, with the names of JSON, members within members too; all else is as it was. */
+/** Converts the names of members to snake_case for JSON, in plain objects and arrays, recursively. */
 export function snakeCased<T>(value: T): T extends readonly unknown[] ? unknown[] : Record<string, unknown>;
 export function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);

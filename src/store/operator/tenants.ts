@@ -1,13 +1,7 @@
-/**
- * Tenants, as the operator sees them.
- *
- * @module
- */
-
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** A tenant. */
+/** A tenant. Times are ISO 8601, UTC. */
 interface Tenant {
   readonly id: number;
   readonly slug: string;
@@ -15,19 +9,18 @@ interface Tenant {
   readonly sandbox: boolean;
   /** An IANA name. */
   readonly timeZone: string;
-  /** `HH:MM` by its own clock; `null`: it gets no digest. */
+  /** `HH:MM` in its time zone; `null`: no digest. */
   readonly digestAt: string | null;
-  /** Whether its digest has links that release what is held. */
+  /** Whether its digest has links that release held submissions. */
   readonly digestActions: boolean;
-  /** How many days the content of its events is kept; `null`: for ever. */
+  /** Days for which content is kept; `null`: forever. */
   readonly retentionDays: number | null;
-  /** Since when its keys take nothing; `null`: it is enabled. */
+  /** Since when its keys are rejected. */
   readonly disabledAt: string | null;
-  /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
 
-/** Adds a tenant, and notes it; `false` when the slug is taken. */
+/** Adds a tenant and audits it; `false` when the slug is taken. */
 export async function addTenant(
   pool: Pool,
   tenant: { readonly slug: string; readonly name: string; readonly sandbox: boolean },
@@ -55,18 +48,18 @@ export async function listTenants(pool: Pool): Promise<Tenant[]> {
       from tenant as t order by t.slug`);
 }
 
-/** What a tenant's people see of it. What is left out stays. */
+/** A change to a tenant; omitted members stay. */
 export interface TenantChange {
   readonly name?: string;
-  /** A name that {@linkcode hasTimeZone} knows. */
+  /** A name for which {@linkcode hasTimeZone} holds. */
   readonly timeZone?: string;
-  /** `HH:MM` by its own clock, or `null` for no digest. */
+  /** `HH:MM` in its time zone, or `null` for no digest. */
   readonly digestAt?: string | null;
-  /** Whether its digest has links that release what is held. */
+  /** Whether its digest has links that release held submissions. */
   readonly digestActions?: boolean;
 }
 
-/** Whether the database knows a time zone by this name, as it is spelled. */
+/** Whether the database has a time zone with exactly this name. */
 export async function hasTimeZone(pool: Pool, name: string): Promise<boolean> {
   const row = await askOne(pool, (sql) =>
     sql<{ found: boolean }[]>`
@@ -74,13 +67,13 @@ export async function hasTimeZone(pool: Pool, name: string): Promise<boolean> {
   return row?.found ?? false;
 }
 
-/** Changes a tenant, and notes it; returns what it is now, or `null` when there is no such tenant. */
+/** Changes a tenant, audits it, and returns it, or `null` when there is none. */
 export async function changeTenant(
   pool: Pool,
   slug: string,
   change: TenantChange,
 ): Promise<Required<TenantChange> | null> {
-  // What is undefined is left out of the text.
+  // JSON leaves out undefined members.
   const changes = JSON.stringify({
     name: change.name,
     time_zone: change.timeZone,
@@ -98,19 +91,19 @@ export async function changeTenant(
   return row;
 }
 
-/** What became of a tenant that was to be disabled or enabled. */
+/** The outcome of {@linkcode disableTenant}. */
 export interface TenantStanding {
-  /** ISO 8601, UTC; `null`: it is enabled. */
+  /** ISO 8601, UTC; `null`: enabled. */
   readonly disabledAt: string | null;
   /** It was so before. */
   readonly isUnchanged: boolean;
-  /** How many keys were suspended, or work again. */
+  /** Keys that were suspended or enabled. */
   readonly keys: number;
 }
 
 /**
- * Disables a tenant with all its keys, or enables it; `null` when there is no such tenant. When it has returned, nothing
- * of the keys of a disabled one can commit any more, as with a key that is revoked; what was accepted is still delivered.
+ * Disables or enables a tenant with its keys; `null` when there is none. On return no event of a suspended key can
+ * commit any more; accepted events are still delivered.
  */
 export async function disableTenant(
   pool: Pool,
@@ -125,7 +118,7 @@ export async function disableTenant(
   return row;
 }
 
-/** Keeps the content of a tenant's events so many days, or with `null` for ever; `false` when there is no such tenant. */
+/** Keeps the content of a tenant's events for some days, `null`: forever; `false` when there is no such tenant. */
 export async function setRetention(pool: Pool, slug: string, days: number | null): Promise<boolean> {
   const row = await askOne(
     pool,
@@ -134,7 +127,7 @@ export async function setRetention(pool: Pool, slug: string, days: number | null
   return row?.done ?? false;
 }
 
-/** The tenant with this slug as other statements need it, or `null`. */
+/** The tenant with this slug, or `null`. */
 export async function findTenant(
   pool: Pool,
   slug: string,
@@ -145,7 +138,6 @@ export async function findTenant(
   return row;
 }
 
-/** A campaign. */
 interface Campaign {
   readonly campaign: string;
   readonly tenant: string;
@@ -154,7 +146,7 @@ interface Campaign {
   readonly createdAt: string;
 }
 
-/** Adds a campaign to a tenant, and notes it; `false` when the tenant has one of that slug. */
+/** Adds a campaign and audits it; `false` when the tenant has one with this slug. */
 export async function addCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },

@@ -1,8 +1,6 @@
 /**
- * The vocabulary of `project_area`, as the operator tends it.
- *
- * Terms are told apart by {@linkcode foldArea}, as the validator does; `lower()` in the database's locale
- * may know ASCII only.
+ * The vocabulary of `project_area`. Terms are compared by {@linkcode foldArea}, as the validator does, because
+ * `lower()` in the database's locale may know only ASCII.
  *
  * @module
  */
@@ -12,16 +10,15 @@ import { foldArea } from "../../lead/place.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** Where a term stands. A retired one stays, unlisted and unknown to the validator. */
+/** A retired term is kept, but not listed, and unknown to the validator. */
 export type AreaStatus = "confirmed" | "proposed" | "retired";
 
-/** A term. */
 export interface Term {
   readonly area: string;
   readonly status: AreaStatus;
 }
 
-/** What callers sent that the vocabulary does not know. Times are ISO 8601, UTC. */
+/** A term that callers sent and the vocabulary lacks. Times are ISO 8601, UTC. */
 interface UnknownArea {
   readonly tenant: string;
   readonly term: string;
@@ -30,7 +27,7 @@ interface UnknownArea {
   readonly lastAt: string;
 }
 
-/** Every term in alphabetical order, retired ones too. */
+/** All terms in alphabetical order, retired ones too. */
 export async function listAreas(pool: Pool): Promise<Term[]> {
   const rows = await ask(pool, (sql) =>
     sql<Term[]>`
@@ -38,7 +35,7 @@ export async function listAreas(pool: Pool): Promise<Term[]> {
   return rows.map(({ area, status }) => ({ area, status }));
 }
 
-/** The terms that are in force. */
+/** The terms that are not retired. */
 export async function listAreasInForce(
   pool: Pool,
 ): Promise<(Term & { readonly status: Exclude<AreaStatus, "retired"> })[]> {
@@ -47,14 +44,14 @@ export async function listAreasInForce(
   );
 }
 
-/** The term that the validator takes this text for, whatever its status, or `null`. */
+/** The term that the validator matches with this text, whatever its status, or `null`. */
 export async function findArea(pool: Pool, text: string): Promise<Term | null> {
   const folded = foldArea(text);
   const areas = await listAreas(pool);
   return areas.find(({ area }) => foldArea(area) === folded) ?? null;
 }
 
-/** Adds a term that no other equals when folded; `false` when a rival was quicker. */
+/** Adds a term and audits it; `false` when another was added first. */
 export async function addArea(pool: Pool, { area, status }: Term): Promise<boolean> {
   const rows = await ask(pool, (sql) =>
     sql`
@@ -65,7 +62,7 @@ export async function addArea(pool: Pool, { area, status }: Term): Promise<boole
   return rows.length === 1;
 }
 
-/** Gives a term another status, and with `spelling` another spelling; `false` when it has changed meanwhile. */
+/** Changes a term's status and spelling, and audits it; `false` when it has changed meanwhile. */
 export async function changeArea(
   pool: Pool,
   from: Term,
@@ -82,7 +79,7 @@ export async function changeArea(
   return rows.length === 1;
 }
 
-/** Notes the term c of a statement in the audit, by what it has become. */
+/** Audits the new status of term `c` of a statement. */
 function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
   return sql`
     select note_audit(
@@ -91,12 +88,12 @@ function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
     )`;
 }
 
-// Callers can send any number of terms; those below this rank by count are noise.
+// Callers can send any number of terms; those below this rank are noise.
 const unknownReadMax = 10_000;
 
 /**
- * The terms that the vocabulary still does not know, the most frequent first: those of one tenant or,
- * with `null`, of all. A term that was added since it was counted is left out.
+ * The unknown terms of one tenant or, with `null`, of all, most frequent first, without those added to the vocabulary
+ * since.
  */
 export async function listUnknownAreas(
   pool: Pool,
@@ -116,13 +113,9 @@ export async function listUnknownAreas(
   return rows.filter(({ term }) => !known.has(foldArea(term))).slice(0, filter.limit);
 }
 
-/** What became of a term that was to come into the vocabulary. */
 type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
 
-/**
- * Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it. `address` is where the
- * console was asked from.
- */
+/** Adds a callers' term, or confirms a proposed one, and audits it with the console's client address. */
 export async function confirmAreaAs(
   pool: Pool,
   address: string,
@@ -135,9 +128,9 @@ export async function confirmAreaAs(
   return row?.outcome ?? "not_found";
 }
 
-/** Terms that are told apart by their spelling only, as the validator takes them: one. */
+/** Unknown terms that fold alike, as one. */
 export interface UnknownTerm {
-  /** As it was sent most often. */
+  /** The most frequent spelling. */
   readonly term: string;
   readonly count: number;
   readonly lastAt: string;
@@ -145,7 +138,7 @@ export interface UnknownTerm {
   readonly tenants: readonly { readonly tenant: string; readonly count: number }[];
 }
 
-/** Groups what callers sent by tenant and spelling; the most frequent first. */
+/** Groups unknown terms by tenant and spelling, most frequent first. */
 export function groupTerms(seen: readonly UnknownArea[]): UnknownTerm[] {
   const groups = Map.groupBy(seen, ({ term }) => foldArea(term));
   return [...groups.values()].map((group) => {
