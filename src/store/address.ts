@@ -1,8 +1,4 @@
-/**
- * Parses `DATABASE_URL`: a `postgres://` address in libpq's syntax, with one server or several.
- *
- * @module
- */
+// Parses `DATABASE_URL`: a `postgres://` address in libpq's syntax, with one server or several.
 
 export interface ServerAt {
   /** A host name, an IP address, or the folder of a Unix socket. */
@@ -15,10 +11,7 @@ export interface DatabaseAddress {
   readonly servers: readonly [ServerAt, ...ServerAt[]];
   readonly user: string | null;
   readonly database: string | null;
-  /**
-   * A pooler hands out connections per transaction (`?pooler=transaction`): no session settings, no prepared
-   * statements.
-   */
+  /** `?pooler=transaction`: no session settings, no prepared statements. */
   readonly isPooled: boolean;
   /** PEM certificates that may sign the server's (`?sslrootcert=`). */
   readonly caFile: string | null;
@@ -31,10 +24,7 @@ const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-
 
 export type TlsMode = typeof tlsModes[number];
 
-/**
- * The address cannot be used. The message continues a sentence ("DATABASE_URL is …") and quotes nothing of the
- * address.
- */
+/** The message continues a sentence ("DATABASE_URL …") and quotes nothing of the address. */
 export class AddressFault extends Error {
   override readonly name = "AddressFault";
 }

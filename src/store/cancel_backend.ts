@@ -1,8 +1,4 @@
-/**
- * The request to PostgreSQL to give up what a connection is doing, over a connection of its own.
- *
- * @module
- */
+// The request to PostgreSQL to give up what a connection is doing, over a connection of its own.
 
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * A deadline for an answer, which does not count the time in which this process itself was too busy to look for it.
- *
- * @module
- */
+// A deadline for an answer, which does not count the time in which this process itself was too busy to look for it.
 
 // A pause of the process, however long, uses up one of these at most.
 const sliceMs = 250;

@@ -1,9 +1,5 @@
-/**
- * Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
- * connection string, which holds a password.
- *
- * @module
- */
+// Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
+// connection string, which holds a password.
 
 import postgres from "postgres";
 import { namesOf, parseDatabaseUrl } from "./address.ts";
@@ -110,10 +106,7 @@ export function failureSentence(
   }
 }
 
-/**
- * As {@linkcode storeFailure}, where other things fail too: a bare code such as `EACCES` may be a listener's and
- * gives `null`.
- */
+/** As {@linkcode storeFailure}, but `null` for a bare code such as `EACCES`, which may be a listener's. */
 export function certainStoreFailure(error: unknown): StoreFailure | null {
   const isCertain = error instanceof Unavailable ||
     error instanceof postgres.PostgresError;

@@ -1,9 +1,5 @@
-/**
- * Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
- * the cancellation of statements whose connection is discarded.
- *
- * @module
- */
+// Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
+// the cancellation of statements whose connection is discarded.
 
 import type postgres from "postgres";
 import type { ServerAt } from "./address.ts";
@@ -20,10 +16,7 @@ export interface PoolOptions {
   readonly connectionsMax: number;
   /** The server cancels a statement after this time, so that one we gave up does not commit much later. */
   readonly statementTimeoutMs: number;
-  /**
-   * Whether the store is known to be unavailable: statements then wait at most half a second, and after one without
-   * an answer all fail at once.
-   */
+  /** Whether the store is known to be unavailable, which shortens deadlines and fails statements at once. */
   readonly isAway?: () => boolean;
   /** More server settings for these connections, such as the planner's. */
   readonly settings?: Readonly<Record<string, string | number>>;

@@ -1,8 +1,4 @@
-/**
- * What the store reports for the log and the metrics.
- *
- * @module
- */
+// What the store reports for the log and the metrics.
 
 import type { Decision, Entry } from "./serving/accept.ts";
 

@@ -1,12 +1,8 @@
-/**
- * A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
- * a missed deadline, a lost connection, or a read-only server.
- *
- * There are no transactions: every durable write is one call of a SQL function, because a connection that dies inside
- * `sql.begin` can commit a later statement outside its transaction (postgres.js issues 1154, 1186, 1208, 1216).
- *
- * @module
- */
+// A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
+// a missed deadline, a lost connection, or a read-only server.
+//
+// There are no transactions: every durable write is one call of a SQL function, because a connection that dies inside
+// `sql.begin` can commit a later statement outside its transaction (postgres.js issues 1154, 1186, 1208, 1216).
 
 import type postgres from "postgres";
 import { whenUnanswered } from "./deadline.ts";
@@ -131,8 +127,8 @@ export class Pool {
   }
 
   /**
-   * Moves to the new primary after a failover, failing what runs on the old server. Renews idle connections too:
-   * their host name may point elsewhere now.
+   * Moves to the new primary, failing what runs on the old one; also renews idle connections, whose name may have
+   * moved.
    */
   followPrimary(): void {
     if (this.#generation.isElsewhere) this.#leave(this.#generation);

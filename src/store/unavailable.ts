@@ -1,8 +1,4 @@
-/**
- * Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong.
- *
- * @module
- */
+// Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong.
 
 import postgres from "postgres";
 
@@ -40,10 +36,7 @@ const connectionCodes = new Set([
   "EAI_AGAIN",
 ]);
 
-/**
- * The SQLSTATE or connection code of an error, and the constraint: all that may be logged, because `detail`,
- * `parameters` and `args` hold personal data.
- */
+/** All of an error that may be logged: `detail`, `parameters` and `args` hold personal data. */
 export function describeError(error: unknown): string {
   if (error instanceof postgres.PostgresError) {
     const constraint = error.constraint_name === undefined ? "" : ` (${error.constraint_name})`;
@@ -86,10 +79,7 @@ export function isStoresRefusal(error: unknown): boolean {
   return state !== null && !ownFaultStates.test(state);
 }
 
-/**
- * Whether the error belongs to the driver's own query for array types on a new connection, whose promise nobody
- * handles. The statement that needed the connection fails with the same error.
- */
+/** Whether the error is of the driver's own query for array types, whose promise nobody handles. */
 export function isDriversQuestion(error: unknown): boolean {
   const { query } = Object(error) as { readonly query?: unknown };
   return typeof query === "string" && query.includes("typarray");

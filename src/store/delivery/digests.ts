@@ -1,8 +1,4 @@
-/**
- * The daily digests, as the actions process claims and records them.
- *
- * @module
- */
+// The daily digests, as the actions process claims and records them.
 
 import { describeError, type Pool, Unavailable } from "../pool.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Effects of events, as the actions process claims and records them: where an event goes, and what is done.
- *
- * @module
- */
+// Effects of events, as the actions process claims and records them: where an event goes, and what is done.
 
 import type { Sql } from "postgres";
 import { describeError, type Pool, Unavailable } from "../pool.ts";
@@ -50,10 +46,7 @@ export interface EffectRecord {
   readonly answer: string | null;
 }
 
-/**
- * The events that a route takes: those of a form, those of a source, or with both empty all that no closer route
- * takes.
- */
+/** The events that a route takes: a form's, a source's, or with both empty all that no closer route takes. */
 export interface RouteScope {
   /** The label of a key. */
   readonly source: string;
@@ -111,10 +104,7 @@ export class EffectStore {
     this.#pool = pool;
   }
 
-  /**
-   * Finds the tenant's routes and claims the event's pending effects under a lease; pass its id to {@linkcode
-   * EffectStore.settle}.
-   */
+  /** Finds the tenant's routes and claims the event's pending effects under a lease. */
   async claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
     lease: { readonly id: string; readonly ms: number },

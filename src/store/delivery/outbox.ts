@@ -1,8 +1,4 @@
-/**
- * The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows.
- *
- * @module
- */
+// The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows.
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
@@ -76,10 +72,7 @@ export class OutboxStore {
     this.#attemptsMax = options.attemptsMax;
   }
 
-  /**
-   * Settles a batch and claims due rows, at most `limit` per tenant, in one statement. Throws what {@linkcode
-   * Pool.run} throws: if both happened anyway, settling again is harmless, and the claim ends with its lease.
-   */
+  /** Settles a batch and claims due rows in one statement. After an error the batch may be settled again. */
   async claim(
     requests: readonly ClaimRequest[],
     settlements: readonly Settlement[] = [],

@@ -1,8 +1,4 @@
-/**
- * Indexes the contacts of leads for the operator's search after their commit, which need not wait for it.
- *
- * @module
- */
+// Indexes the contacts of leads for the operator's search after their commit, which need not wait for it.
 
 import type { Pool } from "../pool.ts";
 
@@ -24,9 +20,7 @@ export class Filing {
     return batches === batchesMax ? 0 : idlePauseMs;
   }
 
-  /**
-   * Indexes the leads of a few batches and returns the number of batches. Throws what {@linkcode Pool.run} throws.
-   */
+  /** Indexes the leads of a few batches and returns the number of batches. */
   async runOnce(): Promise<number> {
     const [row] = await this.#pool.run(
       deadlineMs,

@@ -1,8 +1,4 @@
-/**
- * Removes content that is older than its tenant keeps it, in small batches.
- *
- * @module
- */
+// Removes content that is older than its tenant keeps it, in small batches.
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
@@ -40,7 +36,7 @@ export class Retention {
     return batch !== null && batch.examined >= batchEvents ? busyPauseMs : idlePauseMs;
   }
 
-  /** Removes a batch; `null` when another process is doing so. Throws what {@linkcode Pool.run} throws. */
+  /** Removes a batch; `null` when another process is doing so. */
   async runOnce(): Promise<RetentionBatch | null> {
     const [row] = await this.#pool.run(
       deadlineMs,

@@ -1,8 +1,4 @@
-/**
- * Maintains the hourly totals, so that a report of months does not read millions of events.
- *
- * @module
- */
+// Maintains the hourly totals, so that a report of months does not read millions of events.
 
 import type { Pool } from "../pool.ts";
 
@@ -25,7 +21,7 @@ export class Rollup {
     return hours === hoursMax ? busyPauseMs : idlePauseMs;
   }
 
-  /** Rolls up a few hours and returns how many. Throws what {@linkcode Pool.run} throws. */
+  /** Rolls up a few hours and returns how many. */
   async runOnce(): Promise<number> {
     const [row] = await this.#pool.run(
       deadlineMs,

@@ -33,7 +33,7 @@ export interface StepSpan {
 const writeDeadlineMs = 3_000;
 const readDeadlineMs = 5_000;
 
-/** Adds a process's sample. Throws what {@linkcode Pool.run} throws. */
+/** Adds a process's sample. */
 export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
   await pool.run(writeDeadlineMs, (sql) =>
     sql`select add_minute_sample(
@@ -46,12 +46,7 @@ export async function writeSample(pool: Pool, node: string, sample: Sample): Pro
 // From best to worst.
 const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "open"];
 
-/**
- * The samples of all processes, aggregated by step: sums of counts, the worst of figures; `null` for a step without
- * samples. The database aggregates, because a month has tens of thousands of rows.
- *
- * @throws {Unavailable} when the store is unavailable
- */
+/** The samples of all processes, aggregated by step: sums of counts, the worst of figures; `null` without samples. */
 export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
   const rows = await pool.run(
     readDeadlineMs,

@@ -1,9 +1,5 @@
-/**
- * Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
- * submissions still stored, so that erased content is forgotten.
- *
- * @module
- */
+// Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
+// submissions still stored, so that erased content is forgotten.
 
 import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";
@@ -54,7 +50,7 @@ export class SpamLearning<Lessons> {
     return intervalMs;
   }
 
-  /** Relearns if the labels have changed. Throws what {@linkcode Pool.run} throws. */
+  /** Relearns if the labels have changed. */
   async runOnce(): Promise<void> {
     const { wanted, learnedFrom } = await this.#digests();
     if (wanted !== learnedFrom) await this.#learn(wanted);
@@ -98,7 +94,7 @@ export class SpamLearning<Lessons> {
   }
 }
 
-/** What has been learned. Throws what {@linkcode Pool.run} throws. */
+/** What has been learned. */
 export async function readLessons(pool: Pool): Promise<Lesson[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<Lesson[]>`

@@ -1,9 +1,5 @@
-/**
- * Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
- * event for the metrics.
- *
- * @module
- */
+// Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
+// event for the metrics.
 
 import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
@@ -33,7 +29,6 @@ export class Upkeep {
     return intervalMs;
   }
 
-  /** Throws what {@linkcode Pool.run} throws. */
   async runOnce(): Promise<void> {
     const [row] = await this.#pool.run(
       deadlineMs,

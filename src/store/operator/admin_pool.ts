@@ -1,8 +1,4 @@
-/**
- * The operator's connection to the store, and what its statements share.
- *
- * @module
- */
+// The operator's connection to the store, and what its statements share.
 
 import type postgres from "postgres";
 import { Pool } from "../pool.ts";
@@ -40,10 +36,7 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   });
 }
 
-/**
- * Calls a SQL function for an operator: the `console_` variant, which audits the client's address, or with `null`
- * ctl's.
- */
+/** Calls a SQL function, or with an address its `console_` variant, which audits the console's client. */
 export function acted(
   sql: postgres.Sql,
   address: string | null,

@@ -30,8 +30,7 @@ export interface ListedKey {
 }
 
 /**
- * Stores a new key and returns its id; `null` when the tenant is disabled. Locks the tenant's row, so that a
- * concurrent `disable_tenant` either sees the key or prevents it.
+ * Stores a key and returns its id; `null` when the tenant is disabled, whose row is locked against `disable_tenant`.
  */
 export async function insertKey(
   pool: Pool,
@@ -131,10 +130,7 @@ interface Revocation {
   readonly before: boolean;
 }
 
-/**
- * Revokes a key; `null` when there is none. On return no event of the key can commit any more, because the trigger in
- * `sql/functions/wait_for_commits_of_key.sql` waits for commits under way.
- */
+/** Revokes a key; `null` when there is none. On return no event of the key can commit (wait_for_commits_of_key). */
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
   const revoked = await ask(pool, (sql) =>
     sql`

@@ -1,9 +1,5 @@
-/**
- * The audit of operators' actions, as console and ctl show it. `append_audit` writes it in the transaction of the
- * action.
- *
- * @module
- */
+// The audit of operators' actions, as console and ctl show it. `append_audit` writes it in the transaction of the
+// action.
 
 import { hash } from "node:crypto";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
@@ -29,10 +25,7 @@ export interface AuditEntry {
 // A replay of all is a thousand rows; bounds what a page reads.
 const rowsMax = 20_000;
 
-/**
- * The newest entries, at most `limit`, starting at row `fromId` if given; with `subject` only those about that event,
- * submission or term.
- */
+/** The newest entries, starting at row `fromId` if given; `subject` filters by event, submission or term. */
 export async function listAudit(
   pool: Pool,
   { fromId = null, subject = null, limit }: {
@@ -77,10 +70,7 @@ export interface AuditLink {
   readonly digest: string;
 }
 
-/**
- * The digest of a row: SHA-256 over the previous digest in hex and the row as a JSON array with `", "` between
- * members, as PostgreSQL and Python write it.
- */
+/** SHA-256 over the previous digest in hex and the row as a JSON array with `", "` between members. */
 function auditDigest(before: string, row: Omit<AuditRow, "digest">): string {
   const { id, at, actor, claimed, action, subject, detail } = row;
   const members = [id, at, actor, claimed, action, subject, detail].map((member) => JSON.stringify(member));

@@ -1,8 +1,4 @@
-/**
- * Collisions: other leads that arrived under a used Idempotency-Key.
- *
- * @module
- */
+// Collisions: other leads that arrived under a used Idempotency-Key.
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
@@ -118,8 +114,7 @@ type CollisionAcceptance =
   | { readonly kind: "erased" | "busy" | "unknown" };
 
 /**
- * Makes a collision an event of its own and audits it. `address` is the console's client, `null` for ctl. Throws what
- * {@linkcode Pool.run} throws.
+ * Makes a collision an event of its own and audits it. `address` is the console's client, `null` for ctl.
  *
  * Source: DECISIONS, Decided since (A collision accepted by an operator).
  */

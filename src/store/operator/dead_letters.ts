@@ -36,10 +36,7 @@ export async function listDeadLetters(
   });
 }
 
-/**
- * Makes dead letters pending and due, audits it, and returns in order the ids that were dead. `address` is the
- * console's client, `null` for ctl.
- */
+/** Makes dead letters pending, audits it, and returns the ids that were dead; `address` is the console's client. */
 export async function replayDead(
   pool: Pool,
   eventIds: readonly string[],
@@ -60,10 +57,7 @@ export async function replayDead(
 // Bounds the rows that one statement locks, and the work that one failure loses.
 const batchRows = 1_000;
 
-/**
- * The ids of dead letters of one tenant or, with `null`, of all, in batches; the caller replays each before the next
- * is read. Goes by id, so that one that dies again does not return.
- */
+/** The ids of dead letters of one tenant or of all, in batches by id, so that one that dies again does not return. */
 export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGenerator<string[]> {
   for (let afterId = "";;) {
     const rows = await ask(pool, (sql) =>

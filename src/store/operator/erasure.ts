@@ -1,8 +1,4 @@
-/**
- * Removes what is stored of a person. Each call is one short transaction; searching only reads.
- *
- * @module
- */
+// Removes what is stored of a person. Each call is one short transaction; searching only reads.
 
 import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
@@ -147,10 +143,7 @@ export class ErasureRun {
     this.since = run.since;
   }
 
-  /**
-   * Starts a run. The audit records `subject`: an event's id, or `null` for a person, without a name; `contacts` are
-   * the person's.
-   */
+  /** Starts a run. `subject` is for the audit: an event's id, or `null` for a person, who is not named. */
   static async begin(
     pool: Pool,
     { subject, contacts }: { readonly subject: string | null; readonly contacts: readonly string[] },
@@ -163,10 +156,7 @@ export class ErasureRun {
     return new ErasureRun(pool, { subject, contacts, begunAt: row?.begun_at ?? "", since: row?.since ?? "" });
   }
 
-  /**
-   * From now on the person's posts are erased with their commit. On return, everything else is committed with ids up
-   * to the one returned.
-   */
+  /** Erases the person's posts with their commit from now on; other commits have ids up to the one returned. */
   async watch(): Promise<string> {
     await this.#lay();
     await ask(this.#pool, (sql) => sql`select wait_for_batches()`);

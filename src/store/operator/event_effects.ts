@@ -1,8 +1,4 @@
-/**
- * The effects of an event, one per recipient, and sending an event again.
- *
- * @module
- */
+// The effects of an event, one per recipient, and sending an event again.
 
 import { acted, ask, askOne, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";

@@ -4,10 +4,7 @@ import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { snakeCased } from "./snake_case.ts";
 
-/**
- * `sending`: claimed under a current lease; `held`: a submission that waits for release; `erased`: its content was
- * removed before delivery.
- */
+/** `sending`: claimed; `held`: waits for release; `erased`: content removed before delivery. */
 export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead" | "erased";
 
 /** One delivery attempt. */
@@ -62,10 +59,7 @@ export async function readStates(pool: Pool, eventIds: readonly string[]): Promi
   return (await readDeliveries(pool, eventIds)).map(({ state }) => state);
 }
 
-/**
- * The deliveries of events, in the order of the ids. Ids must exist: an event that is not in the outbox, dead, held
- * or erased counts as delivered.
- */
+/** The deliveries of existing events, in the order of the ids. */
 async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
   const rows = await ask(pool, (sql) => {
     return sql<DeliveryRow[]>`
@@ -217,10 +211,7 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
 
 const collisionsMax = 50;
 
-/**
- * The events with these ids, `null` where there is none. `withRaw: false` leaves out the body as posted, which may be
- * as long as all the rest.
- */
+/** The events with these ids, `null` where there is none; `withRaw: false` leaves out the body as posted. */
 export async function readEvents(
   pool: Pool,
   eventIds: readonly string[],

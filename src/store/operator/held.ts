@@ -1,8 +1,4 @@
-/**
- * Held submissions, and operators' decisions about them.
- *
- * @module
- */
+// Held submissions, and operators' decisions about them.
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
@@ -56,7 +52,7 @@ const chosen = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFil
     ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}
     ${reason === null ? sql`` : sql`and ${reason} = any (s.reasons)`}`;
 
-/** The unjudged held submissions, lowest score first. Throws what {@linkcode Pool.run} throws. */
+/** The unjudged held submissions, lowest score first. */
 export async function listHeld(
   pool: Pool,
   { limit, after, ...filter }: HeldPage,
@@ -91,10 +87,7 @@ export async function listHeld(
 /** `already`: released before; `clean`: never held; `erased`: content removed; `unknown`: no such submission. */
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
-/**
- * Queues a held submission for delivery and audits it. `address` is the console's client, `null` for ctl. Throws what
- * {@linkcode Pool.run} throws.
- */
+/** Queues a held submission for delivery and audits it. `address` is the console's client, `null` for ctl. */
 export async function releaseSubmission(
   pool: Pool,
   submissionId: string,
@@ -158,7 +151,7 @@ export interface SpamCorrections {
   readonly reported: number;
 }
 
-/** Counts the corrections of one tenant or of all. Throws what {@linkcode Pool.run} throws. */
+/** Counts the corrections of one tenant or of all. */
 export async function countCorrections(pool: Pool, tenantId: number | null): Promise<SpamCorrections> {
   const row = await askOne(pool, (sql) =>
     sql<SpamCorrections[]>`

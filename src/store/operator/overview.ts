@@ -57,10 +57,7 @@ export interface OldestWaiting {
   readonly reason: string | null;
 }
 
-/**
- * The oldest event in the outbox whose tenant has a route or needs none; `null` when the oldest ten thousand have
- * none.
- */
+/** The oldest event in the outbox that can be sent, among the oldest ten thousand. */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
   const row = await askOne(pool, (sql) =>
     sql<OldestWaiting[]>`

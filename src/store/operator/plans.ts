@@ -16,10 +16,7 @@ export interface PlanEntry {
 
 export type PlanChange = "added" | "changed" | "unchanged";
 
-/**
- * Adds or replaces plans by slug, all or none, audits each change, and returns the changes in order. Slugs must
- * differ.
- */
+/** Adds or replaces plans of different slugs, all or none, audits it, and returns the changes in order. */
 export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise<PlanChange[]> {
   const column = <T>(pick: (plan: PlanEntry) => T): T[] => plans.map(pick);
   const rows = await ask(pool, (sql) =>

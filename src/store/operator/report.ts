@@ -1,8 +1,4 @@
-/**
- * The data of the operator's report, by day (UTC) and key.
- *
- * @module
- */
+// The data of the operator's report, by day (UTC) and key.
 
 import type { Pool } from "../pool.ts";
 import { isoOf } from "./admin_pool.ts";
@@ -72,11 +68,7 @@ const reportMs = 16_000;
 // Per key and day; `ctl vocabulary unknown` has the others.
 const termsMax = 20;
 
-/**
- * Reads the report: rolled-up hours from their totals, the current and other hours from the events.
- *
- * @throws {Unavailable} when the store is unavailable or takes too long
- */
+/** Reads the report: rolled-up hours from their totals, the current and other hours from the events. */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const { deadlineMs = reportMs } = span;
   const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
@@ -114,12 +106,7 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
     ? sql``
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
-/**
- * Only the sources, to find silent ones. The console asks often, so sources active within a day, the shortest silence
- * that counts, get no longest gap.
- *
- * @throws {Unavailable} when the store is unavailable or takes too long
- */
+/** Only the sources, to find silent ones; sources active within a day, which are not silent, get no longest gap. */
 export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
   const [now, sources] = await Promise.all([
     readClock(pool, reportMs),

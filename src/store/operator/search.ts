@@ -1,12 +1,8 @@
-/**
- * The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
- * that it takes milliseconds, and may return less than asked for and a position to continue.
- *
- * Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
- * entries; the search scans it from the newest end in rounds and checks every event against the other filters.
- *
- * @module
- */
+// The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
+// that it takes milliseconds, and may return less than asked for and a position to continue.
+//
+// Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
+// entries; the search scans it from the newest end in rounds and checks every event against the other filters.
 
 import type postgres from "postgres";
 import { eventIdAt } from "../../contract/event_id.ts";
@@ -54,10 +50,7 @@ const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) a
 const startsWith = (sql: Sql, name: Fragment, start: string) =>
   sql`${name} >= ${start} and ${name} < ${`${start}\u{10FFFF}`}`;
 
-/**
- * The spellings of a name after lower-casing only ASCII, which all servers' indexes do alike: `Émile` is searched as
- * `émile`, `Émile`, `ÉMILE`.
- */
+/** The spellings of a name in an index, which lower-cases only ASCII: `émile`, `Émile`, `ÉMILE`. */
 function spellings(lastName: string): string[] {
   const lower = lastName.toLowerCase();
   const [first = "", ...rest] = lower;
@@ -195,10 +188,7 @@ const eventWay: Way = {
     sql`select 0 as stream, e.* from event as e where ${within(sql, span)} ${newest(sql, perStream)}`,
 };
 
-/**
- * Events by key. Compares and sorts rows like the index `event_key`: with `key_id = …` ordered by id, the planner may
- * scan all events, for seconds if a key has none of the newest.
- */
+/** Events by key, compared and sorted as rows of `event_key`: with `key_id = …` the planner may scan all events. */
 function keyWay(keyIds: readonly number[]): Way {
   return {
     serves: "keys",
@@ -381,10 +371,7 @@ interface Found {
   readonly before: string | null;
 }
 
-/**
- * Settings of the search's connections: use indexes, and plan each query anew, because the best plan for one tenant
- * or name is the worst for another.
- */
+/** Uses indexes and plans each query anew: the best plan for one tenant or name is the worst for another. */
 export const searchSettings = {
   plan_cache_mode: "force_custom_plan",
   enable_seqscan: "off",
@@ -405,11 +392,7 @@ const firstRoundMin = 200;
 // With more keys, each stream would get too few entries.
 const keysMax = 1_000;
 
-/**
- * Finds events. `page.before` is the previous page's `before`.
- *
- * @throws {Unavailable} when the store is unavailable or takes too long
- */
+/** Finds events; `page.before` is the previous page's `before`. */
 export async function searchEvents(
   pool: Pool,
   filter: SearchFilter,

@@ -1,8 +1,4 @@
-/**
- * Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not.
- *
- * @module
- */
+// Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not.
 
 import type { Pool } from "../pool.ts";
 
@@ -39,7 +35,6 @@ export interface ServerFacts {
 // A healthy server needs milliseconds.
 const deadlineMs = 6_000;
 
-/** @throws {Unavailable} when the server cannot be reached, {postgres.PostgresError} when it refuses */
 export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   const [row] = await pool.run(deadlineMs, (sql) =>
     sql<ServerFacts[]>`

@@ -101,10 +101,7 @@ export interface TenantStanding {
   readonly keys: number;
 }
 
-/**
- * Disables or enables a tenant with its keys; `null` when there is none. On return no event of a suspended key can
- * commit any more; accepted events are still delivered.
- */
+/** Disables or enables a tenant; `null` when there is none. On return no event of a suspended key can commit. */
 export async function disableTenant(
   pool: Pool,
   slug: string,

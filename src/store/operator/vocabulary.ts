@@ -1,9 +1,5 @@
-/**
- * The vocabulary of `project_area`. Terms are compared by {@linkcode foldArea}, as the validator does, because
- * `lower()` in the database's locale may know only ASCII.
- *
- * @module
- */
+// The vocabulary of `project_area`. Terms are compared by {@linkcode foldArea}, as the validator does, because
+// `lower()` in the database's locale may know only ASCII.
 
 import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
@@ -91,10 +87,7 @@ function noted(sql: postgres.Sql, before: AreaStatus | null = null) {
 // Callers can send any number of terms; those below this rank are noise.
 const unknownReadMax = 10_000;
 
-/**
- * The unknown terms of one tenant or, with `null`, of all, most frequent first, without those added to the vocabulary
- * since.
- */
+/** The terms of one tenant or of all that the vocabulary still lacks, most frequent first. */
 export async function listUnknownAreas(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },

@@ -78,12 +78,7 @@ async function readSettings(pool: Pool): Promise<Settings | undefined> {
   return row;
 }
 
-/**
- * The session's role if it owns the tables or has their owner's rights, as a superuser does; `null` when only grants
- * apply.
- *
- * @throws {Unavailable} when the store cannot be reached
- */
+/** The session's role if it has the rights of the tables' owner, as a superuser does; otherwise `null`. */
 export async function readOwnerRole(pool: Pool): Promise<string | null> {
   const [row] = await pool.run(
     deadlineMs,

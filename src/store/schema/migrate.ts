@@ -1,12 +1,8 @@
-/**
- * Migrates a database to the schema of this release.
- *
- * Numbered files of `sql/` are applied once, each in its own transaction. Changed functions and all grants are
- * applied together in one transaction, so that no process sees half of them. Processes of the releases in
- * `sql/serves.txt` keep running, because files only add to what they use.
- *
- * @module
- */
+// Migrates a database to the schema of this release.
+//
+// Numbered files of `sql/` are applied once, each in its own transaction. Changed functions and all grants are
+// applied together in one transaction, so that no process sees half of them. Processes of the releases in
+// `sql/serves.txt` keep running, because files only add to what they use.
 
 import postgres from "postgres";
 import { connectTo } from "../connect.ts";
@@ -31,10 +27,7 @@ const idleMaxMs = 60_000;
 const attemptPauseMs = 1_000;
 
 export interface MigrateOptions {
-  /**
-   * Milliseconds to wait for a lock. Chosen: 2 s, because posts queue behind the wait, and this is well within their
-   * commit's deadline.
-   */
+  /** Milliseconds to wait for a lock. Chosen: 2 s; posts queue behind the wait, within their deadline. */
   readonly lockMs?: number;
   /** Attempts per file, a second apart. Chosen: 30, because a session that holds a table longer hangs. */
   readonly attemptsMax?: number;

@@ -1,8 +1,4 @@
-/**
- * Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`.
- *
- * @module
- */
+// Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -29,11 +25,7 @@ export interface RightsDifference {
   readonly builtins: readonly string[];
 }
 
-/**
- * Compares the rights. Ignores those of other roles and of extensions, as the migration does.
- *
- * @throws {Unavailable} when the database cannot be reached
- */
+/** Compares the rights. Ignores those of other roles and of extensions, as the migration does. */
 export async function compareRights(pool: Pool): Promise<RightsDifference> {
   const [given, granted, builtins] = await Promise.all([readGiven(), readGranted(pool), readBuiltins(pool)]);
   const isIn = (lines: ReadonlySet<string>) => (line: string) => lines.has(line);

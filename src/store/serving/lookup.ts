@@ -1,8 +1,4 @@
-/**
- * Reads keys and forms in batches, with a cache of those found.
- *
- * @module
- */
+// Reads keys and forms in batches, with a cache of those found.
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
@@ -127,19 +123,12 @@ export class KeyStore {
     this.#lookup = new Lookup({ read: (digests) => readKeys(pool, digests), nowMs });
   }
 
-  /**
-   * A key that was active recently, without a query: good enough to proceed to a commit, which checks again, but not
-   * to answer by.
-   */
+  /** A recently active key, without a query: enough to go on to a commit, which checks again, not to answer. */
   cached(digest: string, maxAgeMs?: number): ApiKey | null {
     return this.#lookup.cached(digest, maxAgeMs);
   }
 
-  /**
-   * The active key with this digest as the store has it now, or `null`.
-   *
-   * @throws {Unavailable} when the store cannot be read
-   */
+  /** The active key with this digest as the store has it now, or `null`. */
   find(digest: string): Promise<ApiKey | null> {
     return this.#lookup.find(digest);
   }
@@ -210,11 +199,7 @@ export class FormStore {
     this.#lookup = new Lookup({ read: (ids) => readForms(pool, ids), nowMs });
   }
 
-  /**
-   * The form as it was at most five seconds ago, or `null`; an impossible form key costs no query.
-   *
-   * @throws {Unavailable} when the store cannot be read
-   */
+  /** The form as it was at most five seconds ago, or `null`; an impossible form key costs no query. */
   async find(tenantId: number, formKey: string): Promise<Form | null> {
     if (!formKeyShape.test(formKey)) return null;
     const id = `${tenantId} ${formKey}`;

@@ -1,8 +1,4 @@
-/**
- * Reads the subscription plans, for the feed's snapshot and for the site's build.
- *
- * @module
- */
+// Reads the subscription plans, for the feed's snapshot and for the site's build.
 
 import type postgres from "postgres";
 import type { Interval } from "../../contract/plans.ts";
@@ -32,10 +28,7 @@ export interface Plan {
 const deadlineMs = 2_000;
 const order = (sql: postgres.Sql) => sql`order by p.customer collate "C", p.amount_cents, p.slug collate "C"`;
 
-/**
- * All plans, by customer, price and slug, so that every node serves the same bytes. Throws what {@linkcode Pool.run}
- * throws.
- */
+/** All plans, by customer, price and slug, so that every node serves the same bytes. */
 export async function readPlans(pool: Pool): Promise<Plan[]> {
   const rows = await pool.run(deadlineMs, (sql) =>
     sql<

@@ -1,9 +1,5 @@
-/**
- * A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
- * raised limits of networks.
- *
- * @module
- */
+// A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
+// raised limits of networks.
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Areas } from "../../lead/lead.ts";
@@ -37,7 +33,7 @@ export interface Reference {
 const intervalMs = 1_000;
 const deadlineMs = 2_000;
 
-/** Reads the snapshot. Throws what {@linkcode Pool.run} throws. */
+/** Reads the snapshot. */
 export async function readReference(pool: Pool, nowMs: () => number): Promise<Reference> {
   const readAtMs = nowMs();
   const [row] = await pool.run(
