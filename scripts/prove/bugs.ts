@@ -207,7 +207,7 @@ export const bugs: readonly Bug[] = [
     try {`,
     `    });
     try {`,
-  ], ["src/store/deadline.ts", "if (leftMs <= 0) return giveUp();", "if (leftMs <= 0) return;"]),
+  ], ["src/store/pool.ts", "if (leftMs <= 0) return giveUp();", "if (leftMs <= 0) return;"]),
   bug(
     "SIGTERM drops requests",
     "a process that is told to stop does not finish what it is at",

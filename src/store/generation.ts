@@ -1,9 +1,10 @@
 // Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
 // the cancellation of statements whose connection is discarded.
 
+import { Buffer } from "node:buffer";
+import { connect } from "node:net";
 import type postgres from "postgres";
-import type { ServerAt } from "./address.ts";
-import { cancelBackend } from "./cancel_backend.ts";
+import { type ServerAt, socketPath } from "./address.ts";
 import { connectTo } from "./connect.ts";
 import type { Primary } from "./primary.ts";
 import { refusedWith, Unavailable } from "./unavailable.ts";
@@ -218,6 +219,31 @@ export class Generation {
     }
     await Promise.all([...backends].map(([pid, secret]) => cancelBackend(server, { pid, secret })));
   }
+}
+
+// A server takes the sixteen bytes at once.
+const cancelTimeoutMs = 2_000;
+
+/** Sends a server a cancel request for one of its backends. Plain text, which PostgreSQL accepts even if logins need TLS. */
+function cancelBackend(
+  server: ServerAt,
+  { pid, secret }: { pid: number; secret: number },
+): Promise<void> {
+  const message = Buffer.alloc(16);
+  message.writeUInt32BE(16, 0);
+  message.writeUInt32BE(80_877_102, 4);
+  message.writeUInt32BE(pid, 8);
+  message.writeUInt32BE(secret, 12);
+  const path = socketPath(server);
+  const socket = connect(path === null ? server : { path });
+  socket.unref();
+  socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
+  socket.on("error", () => {});
+  const closed = new Promise<void>((settle) => socket.once("close", () => settle()));
+  // The server closes: a pooler takes an end on our side for a client that gave up.
+  socket.write(message);
+  socket.resume();
+  return closed;
 }
 
 /**

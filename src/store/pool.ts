@@ -1,11 +1,11 @@
 // A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
 // a missed deadline, a lost connection, or a read-only server.
 //
-// There are no transactions: every durable write is one call of a SQL function, because a connection that dies inside
-// `sql.begin` can commit a later statement outside its transaction (postgres.js issues 1154, 1186, 1208, 1216).
+// Every function of the store throws what Pool.run throws. There are no transactions: every durable write is one call
+// of a SQL function, because a connection that dies inside `sql.begin` can commit a later statement outside its
+// transaction (postgres.js issues 1154, 1186, 1208, 1216).
 
 import type postgres from "postgres";
-import { whenUnanswered } from "./deadline.ts";
 import { Generation, type PoolOptions, reconnectPauseMs } from "./generation.ts";
 import { asUnavailable, describeError, isConnectionLoss, Unavailable } from "./unavailable.ts";
 
@@ -75,7 +75,7 @@ export class Pool {
     const generation = this.#current();
     const warningsBefore = this.#warnings;
     let isLate = false;
-    const answered = whenUnanswered(boundMs, () => {
+    const answered = startDeadline(boundMs, () => {
       isLate = true;
       this.#silent = true;
       this.#leave(generation);
@@ -156,4 +156,31 @@ export class Pool {
     this.#closed = true;
     await this.#generation.abandon();
   }
+}
+
+// A pause of the process uses up at most one slice of a deadline.
+const sliceMs = 250;
+
+/**
+ * Calls `giveUp` after `ms` milliseconds in which an answer could have been read, unless the returned function is called.
+ *
+ * Chosen: slices, with a look at the sockets after each, because a busy process finds its timers due before the answers
+ * that have arrived.
+ */
+function startDeadline(ms: number, giveUp: () => void): () => void {
+  let leftMs = ms;
+  let isOff = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = () => {
+    if (isOff) return;
+    if (leftMs <= 0) return giveUp();
+    const waitMs = Math.min(leftMs, sliceMs);
+    leftMs -= waitMs;
+    timer = setTimeout(() => setImmediate(() => setImmediate(wait)), waitMs);
+  };
+  wait();
+  return () => {
+    isOff = true;
+    clearTimeout(timer);
+  };
 }
