@@ -1,5 +1,5 @@
 -- What an erasure leaves for a minute, so that a post which was under way when it ended is erased with the rest
--- (functions/lay_tombstone.sql, accept).
+-- (functions/register_erasure.sql, accept).
 
 -- HMAC-SHA-256 of what makes a post the erased person's: an address, a number. The table alone tells nobody which, however
 -- many are tried, because the key is in another one, and nobody but the owner reads either.

@@ -113,7 +113,7 @@ grant select (
 
 -- effects_of shows a part of the routes, which the service does not see otherwise: it says which, and why.
 grant execute on function
-  service_clock, event_id_at, hour_figures, due_tenants, delivery_standing,
+  service_clock, event_id_at, hour_figures, due_tenants, delivery_status,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
   fold_counts, roll_up_hours, expire_content, fill_lead_contact,

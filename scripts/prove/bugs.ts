@@ -47,10 +47,10 @@ export const bugs: readonly Bug[] = [
     "standby_lost",
     "postgres_kill",
   ], [
-    "sql/functions/keep_promise.sql",
+    "sql/functions/ensure_synchronous_commit.sql",
     "if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then",
     "if true then",
-  ], ["sql/functions/keep_promise.sql", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'"]),
+  ], ["sql/functions/ensure_synchronous_commit.sql", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'"]),
   bug("unknown outcome accepted", "a commit whose outcome is unknown is answered 202", [
     "cut_before_commit",
     "cut_after_commit",
@@ -168,7 +168,7 @@ export const bugs: readonly Bug[] = [
     "if false then",
   ]),
   bug("repeats counted twice", "the report has two repeats for each", [], [
-    "src/service/handover.ts",
+    "src/service/commit_listener.ts",
     "totals.duplicate(entry.keyId);",
     "totals.duplicate(entry.keyId, 2);",
   ]),
@@ -198,11 +198,11 @@ export const bugs: readonly Bug[] = [
   ]),
   bug("lost connection kept", "a connection that was lost is used again", ["silence_all", "cut_all"], [
     "src/store/pool.ts",
-    "if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);",
+    "if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);",
     "",
   ], [
     "src/store/pool.ts",
-    `      this.#leave(generation);
+    `      this.#replace(connections);
     });
     try {`,
     `    });
@@ -358,8 +358,8 @@ export const bugs: readonly Bug[] = [
   // What operators do, and customers of all shapes.
   bug("forms not awaited", "a batch with forms is answered before it is on disk", ["with_operators"], [
     accept,
-    "  perform keep_promise();",
-    "  perform keep_promise(); if p_form_id <> '' then perform set_config('synchronous_commit', 'off', true); end if;",
+    "  perform ensure_synchronous_commit();",
+    "  perform ensure_synchronous_commit(); if p_form_id <> '' then perform set_config('synchronous_commit', 'off', true); end if;",
   ]),
   bug("retention not queued", "what a tenant with a retention gets is not delivered", ["with_operators"], [
     accept,

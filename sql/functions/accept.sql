@@ -91,7 +91,7 @@ declare
   -- Of the events that won.
   v_held int := 0;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   -- Each statement has to see what committed before it began; that cannot be set here any more.
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'default_transaction_isolation is %; it must be read committed', current_setting('transaction_isolation')

@@ -26,7 +26,7 @@ declare
   v_now timestamptz := service_clock();
   v_tenant tenant;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   select t.* into v_tenant from tenant as t where t.slug = p_tenant;
   if not found then
     return;

@@ -13,7 +13,7 @@ as $$
 declare
   v_removed_at timestamptz;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   -- Nothing that may quote a lead is written after its erasure. The event is locked first, as an erasure does: that one
   -- either waits and takes the answer away, or has committed. The effect's row is no such lock: one that was made while
   -- the erasure was at work is none of those that it looks at.

@@ -21,7 +21,7 @@ declare
   v_id bigint;
   v_digest bytea;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   select h.id, h.digest into strict v_id, v_digest from audit_head as h for update;
   foreach v_subject in array p_subject loop
     v_id := v_id + 1;

@@ -23,7 +23,7 @@ declare
   v_known subscription;
   v_moves boolean;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   insert into provider_event (event_id, type, created_at, received_at)
   values (p_event_id, p_type, p_created, v_now)
   on conflict (event_id) do nothing;

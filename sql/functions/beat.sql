@@ -9,7 +9,7 @@ security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   if pg_relation_size('heartbeat') < 16 * 1024 * 1024 then
     insert into heartbeat (slot) values (p_slot);
   else

@@ -17,7 +17,7 @@ declare
   v_known subscription;
   v_plan plan;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   -- A key is let go of when its time is over, never before the published 24 hours, and when its session can no longer be paid.
   update subscription as s set key_digest = null, request_digest = null
   where s.key_digest = p_key and (

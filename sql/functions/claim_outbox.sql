@@ -42,7 +42,7 @@ as $$
 declare
   v_now timestamptz := service_clock();
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   return query
   with due as materialized (
     select o.*, n.slug

@@ -46,7 +46,7 @@ declare
   v_delivered int;
   v_dead int;
 begin
-  perform keep_promise();
+  perform ensure_synchronous_commit();
   -- What was said of a row must not be missing by mistake: it would be taken for delivered.
   if array_position(p_kind, null) is not null
     or not (array[cardinality(p_outcome), cardinality(p_reason), cardinality(p_spent), cardinality(p_retry_ms)]

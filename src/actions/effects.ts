@@ -6,9 +6,9 @@
 
 import { randomUUID } from "node:crypto";
 import type {
-  Begun,
-  BegunEffect,
   Claim,
+  ClaimedEffect,
+  EffectClaims,
   EffectRecord,
   RouteScope,
   TenantNames,
@@ -23,7 +23,7 @@ export interface EffectRecords {
   claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
     lease: { readonly id: string; readonly ms: number },
-  ): Promise<Begun>;
+  ): Promise<EffectClaims>;
   settle(claim: Claim, record: EffectRecord): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export class Effects {
   async #run(
     event: DeliveredEvent,
     { effect, lease, tenant }: {
-      readonly effect: BegunEffect;
+      readonly effect: ClaimedEffect;
       readonly lease: string;
       readonly tenant: TenantNames;
     },

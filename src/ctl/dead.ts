@@ -6,7 +6,7 @@
 
 import { deadBatches, listDeadLetters, replayDead } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
-import { headingJson, readEvents, type StoredEvent } from "#src/store/operator/events.ts";
+import { readEvents, type StoredEvent, summaryJson } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { readEffects } from "#src/store/operator/event_effects.ts";
 import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
@@ -46,7 +46,7 @@ const show: Command = {
     const [effects = []] = await readEffects(pool, [id]);
     return {
       json: {
-        ...headingJson(event),
+        ...summaryJson(event),
         died_at: diedAt,
         reason,
         ...contentJson(event),

@@ -17,7 +17,7 @@ import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { failureSentence, storeFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
 import type { Pool } from "#src/store/pool.ts";
-import { leftBehind, readRelease, readStanding } from "#src/store/schema/release.ts";
+import { leftBehind, readRelease, readSchemaState } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
 import { askActions } from "./actions_request.ts";
 import { counted } from "./terminal.ts";
@@ -274,24 +274,24 @@ function named(lines: readonly string[], separator: string): string {
 
 async function migrations(_: ServerFacts, pool: Pool): Promise<Finding[]> {
   const release = await readRelease();
-  const standing = await pool.run(statementDeadlineMs, (sql) => readStanding(sql, release));
-  switch (standing.kind) {
+  const state = await pool.run(statementDeadlineMs, (sql) => readSchemaState(sql, release));
+  switch (state.kind) {
     case "current":
       return [ok("every file of sql/ is applied as it is here")];
     case "served":
-      return [ok(`release ${standing.by} has migrated it, and serves this one`)];
+      return [ok(`release ${state.by} has migrated it, and serves this one`)];
     case "left_behind":
-      return [failure(leftBehind(release, standing), "use ctl and the processes of a newer release")];
+      return [failure(leftBehind(release, state), "use ctl and the processes of a newer release")];
     default:
       return [
-        failure(`the database lacks ${named(standing.files.map(({ name }) => name), ", ")}`, migration),
+        failure(`the database lacks ${named(state.files.map(({ name }) => name), ", ")}`, migration),
       ];
   }
 }
 
 async function grants(_: ServerFacts, pool: Pool): Promise<Finding[]> {
   const release = await readRelease();
-  const { kind } = await pool.run(statementDeadlineMs, (sql) => readStanding(sql, release));
+  const { kind } = await pool.run(statementDeadlineMs, (sql) => readSchemaState(sql, release));
   if (kind === "served" || kind === "left_behind") return [ok("the grants are a newer release's")];
   const { missing, surplus, builtins } = await compareRights(pool);
   const found = [

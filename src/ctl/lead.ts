@@ -18,14 +18,14 @@ import {
 import {
   acceptedJson,
   type Attempt,
-  foundJson,
-  goneWord,
-  headingJson,
   type ListedEvent,
   listLeads,
   readEvents,
+  removalWord,
   removedJson,
   type StoredEvent,
+  summaryJson,
+  verdictJson,
 } from "#src/store/operator/events.ts";
 import { explainStored } from "#src/forms/learning.ts";
 import { weighLessons } from "#src/forms/spam/lessons.ts";
@@ -140,7 +140,7 @@ const list = listCommand({
     "DELIVERY": (lead) => lead.state,
     "FLAGS": (lead) => lead.flags.join(", "),
   },
-  json: (lead) => ({ ...headingJson(lead), delivery: { state: lead.state } }),
+  json: (lead) => ({ ...summaryJson(lead), delivery: { state: lead.state } }),
 });
 
 function parseKind(text: string | undefined): ListedEvent["kind"] | null {
@@ -228,8 +228,8 @@ const refusals: Readonly<Record<Exclude<SentAgain, "sent">, (id: string, effect:
 
 function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
   return {
-    ...headingJson(event),
-    ...foundJson(event),
+    ...summaryJson(event),
+    ...verdictJson(event),
     ...acceptedJson(event),
     ...contentJson(event),
     delivery: snakeCased(event.delivery),
@@ -267,7 +267,7 @@ export function eventText(
   } = {},
 ): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
-  const gone = `  ${goneWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
+  const gone = `  ${removalWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
   return [
     record([
       ["Event", event.eventId],

@@ -19,7 +19,7 @@ import {
   listTenants,
   setRetention,
   type TenantChange,
-  type TenantStanding,
+  type TenantStatus,
 } from "#src/store/operator/tenants.ts";
 import { listCommand, noSuchTenant, requireTenant } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
@@ -209,7 +209,7 @@ function prepareStanding(isDisabled: boolean): Command["prepare"] {
   };
 }
 
-function standingText(slug: string, { disabledAt, isUnchanged, keys }: TenantStanding): string {
+function standingText(slug: string, { disabledAt, isUnchanged, keys }: TenantStatus): string {
   const counted = keys === 1 ? "key" : `${keys} keys`;
   if (disabledAt === null) {
     return isUnchanged

@@ -39,7 +39,7 @@ interface Attempt {
 
 /**
  * The tier knows of no route for the event: the tenant has some for other sources only, or one was just removed. It waits
- * as long as it has waited, between these bounds, and goes at once when a route is added (actions.note_route).
+ * as long as it has waited, between these bounds, and goes at once when a route is added (actions.update_has_route).
  */
 const noRouteWaitMs = { least: 30_000, most: 3_600_000 };
 

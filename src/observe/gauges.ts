@@ -12,15 +12,15 @@ import { described, type MetricName } from "./metrics.ts";
 import type { Committer } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Sample } from "../store/jobs/samples.ts";
-import type { Standing, StandingReader } from "../store/jobs/standing.ts";
-import type { Upkeep } from "../store/jobs/upkeep.ts";
+import type { StatusReader, StoreStatus } from "../store/jobs/status.ts";
+import type { Maintenance } from "../store/jobs/maintenance.ts";
 
 /** What knows how things stand. */
 export interface GaugeParts {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
-  readonly upkeep: Upkeep;
-  readonly standing: StandingReader;
+  readonly maintenance: Maintenance;
+  readonly status: StatusReader;
   readonly delivery: Delivery | null;
   /** Where backups leave their marks. */
   readonly backupMarksDir: string | null;
@@ -30,17 +30,17 @@ const breakerStates = ["closed", "half_open", "open"] as const;
 
 /** Adds the gauges. */
 export function addGauges({ registry }: Meters, parts: GaugeParts): void {
-  const { committer, heartbeat, upkeep, standing, delivery } = parts;
+  const { committer, heartbeat, maintenance, status, delivery } = parts;
   const gauge = registry.gauge.bind(registry);
   gauge(described("lead_store_writable"), () => heartbeat.writable ? 1 : 0);
   gauge(described("lead_outbox_pending"), () => heartbeat.pending);
   gauge(described("lead_outbox_dead"), () => heartbeat.dead);
   gauge(described("lead_outbox_oldest_pending_age_seconds"), () => oldestPendingS(parts));
-  gauge(described("lead_collisions_open"), () => upkeep.openCollisions);
+  gauge(described("lead_collisions_open"), () => maintenance.openCollisions);
   gauge(described("lead_commit_waiting"), () => committer.waiting);
   addDeliveryGauges(registry, delivery);
-  for (const [name, read] of Object.entries(standingGauges)) {
-    gauge(described(name as MetricName), () => standing.current === null ? null : read(standing.current));
+  for (const [name, read] of Object.entries(statusGauges)) {
+    gauge(described(name as MetricName), () => status.current === null ? null : read(status.current));
   }
   gauge(described("lead_backup_timestamp_seconds"), () => backupsIn(parts.backupMarksDir));
 }
@@ -62,7 +62,7 @@ function backupsIn(folder: string | null): ReadonlyMap<string, number> {
 }
 
 /** What is read of the database, each left out while it is not known. */
-const standingGauges: Partial<Record<MetricName, (standing: Standing) => number | null>> = {
+const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number | null>> = {
   lead_outbox_overdue_seconds: ({ overdueS }) => overdueS,
   lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
   lead_submissions_held: ({ held }) => held,
@@ -112,7 +112,7 @@ export function sampleOf(meters: Meters, parts: GaugeParts): Sample {
   };
 }
 
-function oldestPendingS({ upkeep }: GaugeParts): number {
-  const { oldestPendingAt } = upkeep;
+function oldestPendingS({ maintenance }: GaugeParts): number {
+  const { oldestPendingAt } = maintenance;
   return oldestPendingAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestPendingAt)) / 1_000;
 }

@@ -15,11 +15,11 @@ import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
 import { jsonText } from "./reply.ts";
 import {
   acceptedJson,
-  foundJson,
-  headingJson,
   readEvents,
   removedJson,
   type StoredEvent,
+  summaryJson,
+  verdictJson,
 } from "../store/operator/events.ts";
 import { snakeCased } from "../store/operator/snake_case.ts";
 import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
@@ -156,9 +156,9 @@ function phones(parameters: Parameters): string[] {
 function leadText(event: StoredEvent): string {
   const { state } = event.delivery;
   const members = Object.entries({
-    ...headingJson(event),
+    ...summaryJson(event),
     state,
-    ...foundJson(event),
+    ...verdictJson(event),
     ...acceptedJson(event),
     ...removedJson(event),
     delivery: snakeCased(event.delivery),

@@ -16,7 +16,7 @@ import { empty, json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
 import { parseObject } from "../lead/json.ts";
 import { Unavailable } from "../store/pool.ts";
-import type { Begun, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
+import type { CheckoutStart, CheckoutStore, OpenSession, Sale } from "../store/serving/checkout.ts";
 import { type FieldReason, type PlanErrorCode, type PlansObservation, refusePlan } from "./reply.ts";
 import { openSession, type ReturnUrls, type SessionOutcome, type StripeClient } from "./stripe_client.ts";
 
@@ -140,7 +140,7 @@ export class Checkout {
   }
 
   async #open(
-    { kind, sale }: Extract<Begun, { sale: Sale }>,
+    { kind, sale }: Extract<CheckoutStart, { sale: Sale }>,
     { requestId, email }: { requestId: string; email: string },
   ): Promise<Ordered> {
     let asked = this.#opening.get(sale.id);

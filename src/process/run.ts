@@ -13,7 +13,7 @@ import { readSecretFiles } from "../settings/secret_files.ts";
 import { DatabaseRefused } from "../store/schema/check.ts";
 import { certainStoreFailure, failureSentence } from "../store/failure.ts";
 import { describeError } from "../store/pool.ts";
-import { isDriversQuestion } from "../store/unavailable.ts";
+import { isDriverTypeQuery } from "../store/unavailable.ts";
 import { noticeTo, Notifier } from "./supervise.ts";
 import { type Condition, supervise } from "./supervise.ts";
 
@@ -58,7 +58,7 @@ export async function run(program: Program): Promise<void> {
   };
   process.on("uncaughtException", onFault);
   process.on("unhandledRejection", (reason) => {
-    if (!isDriversQuestion(reason)) onFault(reason instanceof Error ? reason : new Error("no error"));
+    if (!isDriverTypeQuery(reason)) onFault(reason instanceof Error ? reason : new Error("no error"));
   });
   const supervisor = readSupervisor(program.environment, process.pid);
   const notifier = new Notifier({

@@ -6,12 +6,12 @@
 
 import type { Observe } from "../observe/observation.ts";
 import type { Sampler } from "../observe/sampler.ts";
-import type { Filing } from "../store/jobs/filing.ts";
+import type { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import type { Retention } from "../store/jobs/retention.ts";
 import type { Rollup } from "../store/jobs/rollup.ts";
 import type { SpamLearning } from "../store/jobs/spam_learning.ts";
-import type { StandingReader } from "../store/jobs/standing.ts";
-import type { Upkeep } from "../store/jobs/upkeep.ts";
+import type { StatusReader } from "../store/jobs/status.ts";
+import type { Maintenance } from "../store/jobs/maintenance.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { PlanSnapshot } from "../store/serving/plans.ts";
 import type { ReferenceReader } from "../store/serving/reference.ts";
@@ -31,13 +31,13 @@ export interface JobsByName {
   /** Writes the samples that the console plots every minute. */
   readonly sampler: Sampler;
   /** Folds the insert-only counts and deletes expired rows every five seconds. */
-  readonly upkeep: Upkeep;
+  readonly maintenance: Maintenance;
   /** Reads the status of database and delivery every fifteen seconds. */
-  readonly standing: StandingReader;
+  readonly status: StatusReader;
   /** Computes the report's hourly sums every minute. */
   readonly rollup: Rollup;
   /** Indexes contacts for the operator's search every second. */
-  readonly filing: Filing;
+  readonly contactIndexer: ContactIndexer;
   /** Removes content past its tenant's retention every minute. */
   readonly retention: Retention;
   /** Learns from the operators' labels every five seconds; `null` if nothing is scored or learning is off. */
@@ -50,11 +50,11 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   reference: "reference_failed",
   plans: "plans_failed",
   totals: "totals_kept",
-  upkeep: "upkeep_failed",
-  standing: "standing_unknown",
+  maintenance: "maintenance_failed",
+  status: "status_unknown",
   sampler: "sample_kept",
   rollup: "rollup_failed",
-  filing: "filing_failed",
+  contactIndexer: "contact_indexing_failed",
   retention: "retention_failed",
   learning: "spam_learning_failed",
 };
@@ -89,10 +89,10 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     start("reference", jobs.reference),
     start("totals", jobs.totals),
     start("sampler", jobs.sampler),
-    start("upkeep", jobs.upkeep),
-    start("standing", jobs.standing),
+    start("maintenance", jobs.maintenance),
+    start("status", jobs.status),
     start("rollup", jobs.rollup),
-    start("filing", jobs.filing),
+    start("contactIndexer", jobs.contactIndexer),
     start("retention", jobs.retention),
     ...jobs.learning === null ? [] : [start("learning", jobs.learning)],
   ];

@@ -136,5 +136,5 @@ export function renewConnections(opened: Pools): void {
 
 /** Fails waiting statements when the store stops taking writes. */
 export function failWaiting(opened: Pools): void {
-  for (const [name, { failsFast }] of rows) if (failsFast) opened[name].leaveStuck(0);
+  for (const [name, { failsFast }] of rows) if (failsFast) opened[name].replaceStuck(0);
 }

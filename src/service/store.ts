@@ -15,14 +15,14 @@ import type { Lessons } from "../forms/spam/model.ts";
 import { Sampler } from "../observe/sampler.ts";
 import { sourceRows } from "../ops/report_rows.ts";
 import type { Config } from "../settings/config.ts";
-import { Filing } from "../store/jobs/filing.ts";
+import { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
 import { SpamLearning } from "../store/jobs/spam_learning.ts";
-import { StandingReader } from "../store/jobs/standing.ts";
-import { Upkeep } from "../store/jobs/upkeep.ts";
-import { readStanding } from "../store/operator/report.ts";
+import { StatusReader } from "../store/jobs/status.ts";
+import { Maintenance } from "../store/jobs/maintenance.ts";
+import { readSourceActivity } from "../store/operator/report.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { Primary } from "../store/primary.ts";
 import { AcceptStore } from "../store/serving/accept.ts";
@@ -34,7 +34,7 @@ import { Heartbeat } from "../store/serving/heartbeat.ts";
 import { PlanSnapshot } from "../store/serving/plans.ts";
 import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
-import { handOver } from "./handover.ts";
+import { commitListener } from "./commit_listener.ts";
 import { type Jobs, startJobs } from "./jobs.ts";
 import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
 import { reactionOf } from "./writable.ts";
@@ -125,18 +125,18 @@ async function openParts(
     writable: () => heartbeat.writable,
     nowMs,
     deadlineMs: commitDeadlineMs,
-    handOver: handOver({ heartbeat, totals, delivery }),
+    listener: commitListener({ heartbeat, totals, delivery }),
     observe,
   });
-  const upkeep = new Upkeep(pools.jobs);
+  const maintenance = new Maintenance(pools.jobs);
   const learning = new SpamLearning(pools.jobs, learner);
   const usesLessons = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
-  const standing = new StandingReader(pools.jobs, async () => {
-    const sources = sourceRows(await readStanding(pools.jobs));
+  const status = new StatusReader(pools.jobs, async () => {
+    const sources = sourceRows(await readSourceActivity(pools.jobs));
     return sources.filter(({ silent }) => silent).length;
   });
   const { backupMarksDir } = config;
-  const gauged = { committer, heartbeat, upkeep, standing, delivery, backupMarksDir };
+  const gauged = { committer, heartbeat, maintenance, status, delivery, backupMarksDir };
   addGauges(meters, gauged);
   const jobs = startJobs({
     heartbeat,
@@ -147,10 +147,10 @@ async function openParts(
       read: () => sampleOf(meters, gauged),
       write: (sample) => writeSample(pools.jobs, node, sample),
     }),
-    upkeep,
-    standing,
+    maintenance,
+    status,
     rollup: new Rollup(pools.jobs),
-    filing: new Filing(pools.jobs),
+    contactIndexer: new ContactIndexer(pools.jobs),
     retention: new Retention(pools.jobs, observe),
     learning: usesLessons ? learning : null,
   }, observe);

@@ -6,7 +6,7 @@
 // transaction (postgres.js issues 1154, 1186, 1208, 1216).
 
 import type postgres from "postgres";
-import { Generation, type PoolOptions, reconnectPauseMs } from "./generation.ts";
+import { ConnectionSet, type PoolOptions, reconnectPauseMs } from "./connection_set.ts";
 import { asUnavailable, describeError, isConnectionLoss, Unavailable } from "./unavailable.ts";
 
 export { describeError, Unavailable };
@@ -29,7 +29,7 @@ export const readOnlyStayMs = 1_000;
 /** Connections to one database for one purpose, so that slow statements elsewhere do not delay them. */
 export class Pool {
   readonly #options: PoolOptions;
-  #generation: Generation;
+  #connections: ConnectionSet;
   #closed = false;
   /** The last statement to end got no answer. */
   #silent = false;
@@ -44,7 +44,7 @@ export class Pool {
         options.onWarning?.(message);
       },
     };
-    this.#generation = this.#open();
+    this.#connections = this.#open();
   }
 
   /** Whether a pooler is in between, so that no session setting holds. */
@@ -52,12 +52,12 @@ export class Pool {
     return this.#options.primary.address.isPooled;
   }
 
-  #open(afterMs = 0): Generation {
-    const generation: Generation = new Generation(this.#options, {
+  #open(afterMs = 0): ConnectionSet {
+    const connections: ConnectionSet = new ConnectionSet(this.#options, {
       afterMs,
-      onClose: () => this.#suspect(generation),
+      onClose: () => this.#checkForgotten(connections),
     });
-    return generation;
+    return connections;
   }
 
   /**
@@ -72,21 +72,21 @@ export class Pool {
     const isAway = this.#options.isAway?.() ?? false;
     if (isAway && this.#silent) throw new Unavailable("the store is away");
     const boundMs = isAway ? Math.min(deadlineMs, awayDeadlineMs) : deadlineMs;
-    const generation = this.#current();
+    const connections = this.#current();
     const warningsBefore = this.#warnings;
     let isLate = false;
     const answered = startDeadline(boundMs, () => {
       isLate = true;
       this.#silent = true;
-      this.#leave(generation);
+      this.#replace(connections);
     });
     try {
-      const rows = await generation.run(statement);
+      const rows = await connections.run(statement);
       this.#silent = false;
       if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
       return rows;
     } catch (error) {
-      if (isConnectionLoss(error)) this.#leave(generation, reconnectPauseMs);
+      if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);
       if (isLate) throw new Unavailable(`no answer within ${boundMs} ms`);
       throw asUnavailable(error) ?? error;
     } finally {
@@ -99,31 +99,31 @@ export class Pool {
     await this.run(connectDeadlineMs, (sql) => sql`select`).catch(() => {});
   }
 
-  #current(): Generation {
-    const { isReadOnly, openedAtMs } = this.#generation;
+  #current(): ConnectionSet {
+    const { isReadOnly, openedAtMs } = this.#connections;
     if (isReadOnly && performance.now() - openedAtMs >= readOnlyStayMs) {
-      this.#generation.doubt();
+      this.#connections.invalidatePrimary();
       this.renew(awayDeadlineMs);
     }
-    return this.#generation;
+    return this.#connections;
   }
 
   // A statement on a silent connection never settles, and after a lost connection postgres.js 3.4.9 may send the next
   // one into the dead socket and wait forever (issue 1130): discard the connections.
-  #leave(generation: Generation, pauseMs = 0): void {
-    if (this.#generation !== generation || this.#closed) return;
-    generation.doubt();
-    this.#generation = this.#open(pauseMs);
-    void generation.abandon();
+  #replace(connections: ConnectionSet, pauseMs = 0): void {
+    if (this.#connections !== connections || this.#closed) return;
+    connections.invalidatePrimary();
+    this.#connections = this.#open(pauseMs);
+    void connections.discard();
   }
 
   /** Gives every further statement a new connection; statements under way have `graceMs` milliseconds to finish. */
   renew(graceMs: number): void {
     if (this.#closed) return;
-    const old = this.#generation;
-    this.#generation = this.#open();
-    if (old.running.length === 0) void old.abandon();
-    else setTimeout(() => void old.abandon(), graceMs);
+    const old = this.#connections;
+    this.#connections = this.#open();
+    if (old.running.length === 0) void old.discard();
+    else setTimeout(() => void old.discard(), graceMs);
   }
 
   /**
@@ -131,30 +131,30 @@ export class Pool {
    * moved.
    */
   followPrimary(): void {
-    if (this.#generation.isElsewhere) this.#leave(this.#generation);
-    else if (this.#generation.running.length === 0) this.renew(0);
+    if (this.#connections.isOnOldPrimary) this.#replace(this.#connections);
+    else if (this.#connections.running.length === 0) this.renew(0);
   }
 
   // Another form of the same bug: a statement issued on an idle connection as it ends is forgotten.
-  #suspect(generation: Generation): void {
-    const suspects = generation.running;
+  #checkForgotten(connections: ConnectionSet): void {
+    const suspects = connections.running;
     if (suspects.length === 0) return;
     setTimeout(() => {
-      if (generation.hasAny(suspects)) this.#leave(generation);
+      if (connections.hasAny(suspects)) this.#replace(connections);
     }, forgottenAfterMs);
   }
 
   /** Discards the connections when a statement has run for `ageMs` milliseconds or longer. */
-  leaveStuck(ageMs: number): void {
+  replaceStuck(ageMs: number): void {
     const nowMs = performance.now();
-    const stuck = this.#generation.running.some(({ startedAtMs }) => nowMs - startedAtMs >= ageMs);
-    if (stuck) this.#leave(this.#generation);
+    const stuck = this.#connections.running.some(({ startedAtMs }) => nowMs - startedAtMs >= ageMs);
+    if (stuck) this.#replace(this.#connections);
   }
 
   /** Closes the connections; statements under way fail. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#generation.abandon();
+    await this.#connections.discard();
   }
 }
 

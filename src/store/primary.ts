@@ -4,7 +4,7 @@ import { type DatabaseAddress, nameOf, parseDatabaseUrl, type ServerAt } from ".
 import { connectTo } from "./connect.ts";
 import { describeError, NoPrimary, refusedWith } from "./unavailable.ts";
 
-interface Standing {
+interface ServerState {
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
   /** Eight hexadecimal digits that grow with every promotion; `null` on a standby. */
@@ -37,7 +37,7 @@ const leftBehindMs = 60_000;
  */
 export class Primary {
   readonly address: DatabaseAddress;
-  #known: ServerAt | null;
+  #current: ServerAt | null;
   #search: Promise<ServerAt> | null = null;
   #timeline = 0;
   /** Since when every search has found only older timelines. */
@@ -46,12 +46,12 @@ export class Primary {
   constructor(databaseUrl: string) {
     this.address = parseDatabaseUrl(databaseUrl);
     const { servers } = this.address;
-    this.#known = servers.length === 1 ? servers[0] : null;
+    this.#current = servers.length === 1 ? servers[0] : null;
   }
 
   /** The server found last, unless it was invalidated. */
-  get known(): ServerAt | null {
-    return this.#known;
+  get current(): ServerAt | null {
+    return this.#current;
   }
 
   /**
@@ -61,23 +61,23 @@ export class Primary {
    * @throws {postgres.PostgresError} when the login is refused or the database does not exist
    */
   find(): Promise<ServerAt> {
-    if (this.#known !== null) return Promise.resolve(this.#known);
+    if (this.#current !== null) return Promise.resolve(this.#current);
     this.#search ??= this.#find().finally(() => this.#search = null);
     return this.#search;
   }
 
   /** A connection to this server was lost, was silent or took no writes: search again before the next connection. */
-  doubt(server: ServerAt): void {
-    if (this.#known === server && this.address.servers.length > 1) this.#known = null;
+  invalidate(server: ServerAt): void {
+    if (this.#current === server && this.address.servers.length > 1) this.#current = null;
   }
 
   async #find(): Promise<ServerAt> {
-    const round = new Round(this.address);
-    const candidates = await round.candidates();
+    const search = new PrimarySearch(this.address);
+    const candidates = await search.candidates();
     const [latest] = candidates.toSorted((one, other) => other.timeline - one.timeline);
     if (latest === undefined) {
       this.#behindSinceMs = Number.POSITIVE_INFINITY;
-      throw round.failure();
+      throw search.failure();
     }
     const nowMs = performance.now();
     if (latest.timeline < this.#timeline) {
@@ -89,12 +89,12 @@ export class Primary {
     }
     this.#behindSinceMs = Number.POSITIVE_INFINITY;
     this.#timeline = latest.timeline;
-    this.#known = latest.server;
+    this.#current = latest.server;
     return latest.server;
   }
 }
 
-class Round {
+class PrimarySearch {
   readonly #address: DatabaseAddress;
   /** The last answer of each server, by name. */
   readonly #said = new Map<string, unknown>();
@@ -110,7 +110,7 @@ class Round {
     const first = Promise.withResolvers<void>();
     const { servers } = this.#address;
     const untilFound = servers.map((server) =>
-      this.#askUntil(server, (candidate) => found.push(candidate), first.resolve)
+      this.#askUntilWritable(server, (candidate) => found.push(candidate), first.resolve)
     );
     await within(searchMs, first.promise);
     this.#isOver = true;
@@ -119,13 +119,17 @@ class Round {
     return found;
   }
 
-  async #askUntil(server: ServerAt, add: (candidate: Candidate) => void, found: () => void): Promise<void> {
+  async #askUntilWritable(
+    server: ServerAt,
+    add: (candidate: Candidate) => void,
+    found: () => void,
+  ): Promise<void> {
     do {
       try {
-        const standing = await ask(this.#address, server);
-        this.#said.set(nameOf(server), standing);
-        if (standing.timeline !== null && !standing.isReadOnly) {
-          add({ server, timeline: Number.parseInt(standing.timeline, 16) });
+        const state = await ask(this.#address, server);
+        this.#said.set(nameOf(server), state);
+        if (state.timeline !== null && !state.isReadOnly) {
+          add({ server, timeline: Number.parseInt(state.timeline, 16) });
           return found();
         }
       } catch (error) {
@@ -143,7 +147,7 @@ class Round {
     if (isRefused && answers.length > 0) return answers[0];
     const sentences = this.#address.servers.map((server) => {
       const answer = this.#said.get(nameOf(server));
-      return `${nameOf(server)} ${answer === undefined ? "does not answer" : told(answer)}`;
+      return `${nameOf(server)} ${answer === undefined ? "does not answer" : describeAnswer(answer)}`;
     });
     return new NoPrimary(sentences.join(", "));
   }
@@ -154,13 +158,13 @@ function isAnswer(said: unknown): boolean {
   return !(said instanceof Error) || refusedWith(said) !== null;
 }
 
-function told(answer: unknown): string {
+function describeAnswer(answer: unknown): string {
   if (refusedWith(answer) !== null) return `refuses (${describeError(answer)})`;
   if (answer instanceof Error) return `does not answer (${describeError(answer)})`;
-  return (answer as Standing).isStandby ? "is a standby" : "is read-only";
+  return (answer as ServerState).isStandby ? "is a standby" : "is read-only";
 }
 
-async function ask(address: DatabaseAddress, server: ServerAt): Promise<Standing> {
+async function ask(address: DatabaseAddress, server: ServerAt): Promise<ServerState> {
   const sql = connectTo(address, server, {
     max: 1,
     connect_timeout: askTimeoutMs / 1_000,
@@ -169,14 +173,14 @@ async function ask(address: DatabaseAddress, server: ServerAt): Promise<Standing
     connection: { application_name: "lead-intake find" },
   });
   try {
-    const answer = sql<Standing[]>`
+    const answer = sql<ServerState[]>`
       select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
         case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`
       .simple();
-    let standing: Standing | undefined;
-    await within(askTimeoutMs, answer.then(([row]) => standing = row));
-    if (standing === undefined) throw Object.assign(new Error("silent"), { code: "CONNECT_TIMEOUT" });
-    return standing;
+    let state: ServerState | undefined;
+    await within(askTimeoutMs, answer.then(([row]) => state = row));
+    if (state === undefined) throw Object.assign(new Error("silent"), { code: "CONNECT_TIMEOUT" });
+    return state;
   } finally {
     await sql.end({ timeout: 0 }).catch(() => {});
   }

@@ -69,18 +69,18 @@ export function refusedWith(error: unknown): string | null {
 }
 
 /** Whether the server says that it takes no writes at all: it is read-only, or its disk is full or broken. */
-export function saysUnwritable(error: unknown): boolean {
+export function reportsUnwritable(error: unknown): boolean {
   return unwritableStates.test(refusedWith(error) ?? "");
 }
 
 /** Whether the server refused a statement for a reason that may not be the statement's own. */
-export function isStoresRefusal(error: unknown): boolean {
+export function isStoreRefusal(error: unknown): boolean {
   const state = refusedWith(error);
   return state !== null && !ownFaultStates.test(state);
 }
 
 /** Whether the error is of the driver's own query for array types, whose promise nobody handles. */
-export function isDriversQuestion(error: unknown): boolean {
+export function isDriverTypeQuery(error: unknown): boolean {
   const { query } = Object(error) as { readonly query?: unknown };
   return typeof query === "string" && query.includes("typarray");
 }

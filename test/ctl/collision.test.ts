@@ -236,7 +236,7 @@ test("an erased person's collision cannot be accepted, what was accepted is eras
   const waiting = await collide(ada, grace);
   const run = "7b1b2f0c-6f9b-4a53-9a3e-1f6d0c2a4711";
   const lease = (ms: number) =>
-    world.sql`select lay_tombstone(${run}, '{email nobody@example.com}', ${ms}, 60000)`;
+    world.sql`select register_erasure(${run}, '{email nobody@example.com}', ${ms}, 60000)`;
   await lease(30_000);
   const busy = await runCtl(["collision", "accept", waiting.id], on);
   assert.deepEqual(

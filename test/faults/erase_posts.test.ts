@@ -214,7 +214,7 @@ test("an erasure that is cut short lets go, and tombstones do not outlive the po
     return (await standing(answer.json.event_id)).gone;
   };
   const lay = (leaseMs: number, aliveMs: number) =>
-    sql`select lay_tombstone(gen_random_uuid(), '{email cut@example.org}', ${leaseMs}, ${aliveMs})`;
+    sql`select register_erasure(gen_random_uuid(), '{email cut@example.org}', ${leaseMs}, ${aliveMs})`;
   await sql`delete from tombstone`;
   await lay(60_000, 60_000);
   assert.equal(await accepted(), true);

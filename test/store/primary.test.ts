@@ -88,7 +88,7 @@ test("after a fail-over the new primary is found, and the old one that lives on 
   assert.equal(await backend(patient), standby.server.port);
 
   await standby.server.stop();
-  primary.doubt(await primary.find());
+  primary.invalidate(await primary.find());
   await untilFailure(primary, (error) => {
     assert.match(String(error), new RegExp(`${primaryAt} was left behind by a fail-over`));
   });

@@ -36,7 +36,7 @@ const serviceCalls = words(`
   public.apply_provider_event public.beat public.begin_checkout public.claim_outbox
   public.console_accept_collision public.console_confirm_area public.console_dismiss_collision
   public.console_dismiss_submission public.console_mark_spam public.console_release_submission
-  public.console_replay_dead public.console_send_again public.delivery_standing public.due_tenants
+  public.console_replay_dead public.console_send_again public.delivery_status public.due_tenants
   public.effects_of public.event_id_at public.expire_content public.fail_checkout public.fill_lead_contact
   public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures
   public.learn_spam public.open_checkout public.release_held_link public.roll_up_hours public.service_clock
@@ -45,7 +45,7 @@ const actionsCalls = words(`
   actions.begin_digest actions.begin_effects actions.routes_of actions.settle_digest actions.settle_effect`);
 
 /** Of those that may be called: they only read, so they run with the rights of the caller. */
-const readers = ["delivery_standing", "due_tenants", "event_id_at", "hour_figures", "service_clock"];
+const readers = ["delivery_status", "due_tenants", "event_id_at", "hour_figures", "service_clock"];
 
 const denied = { code: "42501" };
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type BegunDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
+import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
 import { bareNotification, inline, localTime, type Notification, type Row, visible } from "./content.ts";
 
 /**
@@ -13,7 +13,7 @@ import { bareNotification, inline, localTime, type Notification, type Row, visib
  * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
  */
 export function digestNotification(
-  { name, timeZone, since, until, isBehind, figures }: BegunDigest,
+  { name, timeZone, since, until, isBehind, figures }: ClaimedDigest,
   releaseLink: ((submissionId: string) => string) | null = null,
 ): Notification {
   const { leads, messages, messages_held: held } = figures;

@@ -12,7 +12,7 @@ import {
   countCorrections,
   countHeld,
   dismissSubmission,
-  type HeldPlace,
+  type HeldCursor,
   type HeldSubmission,
   listHeld,
   releaseSubmission,
@@ -124,7 +124,7 @@ ${
 
 const verdictOf = (reason: string | null) => reason === honeypot ? "honeypot" as const : "spam" as const;
 
-function placeOf(text: string | null): HeldPlace | null {
+function placeOf(text: string | null): HeldCursor | null {
   const [, score, submissionId] = placeShape.exec(text ?? "") ?? [];
   return submissionId === undefined ? null : { score: Number(score), submissionId };
 }

@@ -7,8 +7,8 @@
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";
 import { countHeld } from "../../store/operator/held.ts";
-import { readOldestWaiting, readStandings, type TenantStanding } from "../../store/operator/overview.ts";
-import { readStanding } from "../../store/operator/report.ts";
+import { readBacklogs, readOldestWaiting, type TenantBacklog } from "../../store/operator/overview.ts";
+import { readSourceActivity } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
@@ -49,7 +49,7 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
     refreshSeconds: refresh === null ? null : refreshSeconds,
     body: markup`${statusBox(problems, { isRead: read !== null, tier: process.tier })}
 ${tiles(process, { store: read?.store ?? null, clock })}
-${read !== null && tenants(read.store.standings, clock)}
+${read !== null && tenants(read.store.backlogs, clock)}
 <h2>How it went</h2>
 <div class="row"><span>Range:</span>${
       Object.entries(ranges).map(([name, { text }]) =>
@@ -76,17 +76,17 @@ async function readAll(
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   const { pool } = parts;
   try {
-    const [standings, oldest, held, collisions, standing, past, sums] = await Promise.all([
-      readStandings(pool),
+    const [backlogs, oldest, held, collisions, activity, past, sums] = await Promise.all([
+      readBacklogs(pool),
       readOldestWaiting(pool),
       countHeld(pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(pool),
-      readStanding(pool),
+      readSourceActivity(pool),
       history(pool, { range: ranges[range], clock }),
       totals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
     ]);
     return {
-      store: { standings, oldest, held, collisions, sources: sourceRows(standing) },
+      store: { backlogs, oldest, held, collisions, sources: sourceRows(activity) },
       history: markup`${sums !== null && markup`<p>${sums}</p>`}${past}`,
     };
   } catch (error) {
@@ -162,8 +162,8 @@ function tile(
   }</dd></div>`;
 }
 
-function tenants(standings: readonly TenantStanding[], clock: PageClock): Markup {
-  if (standings.length === 0) return markup``;
+function tenants(backlogs: readonly TenantBacklog[], clock: PageClock): Markup {
+  if (backlogs.length === 0) return markup``;
   return markup`<h2>Tenants to look at</h2>
 ${
     table(
@@ -175,7 +175,7 @@ ${
         ">Dead",
         "See",
       ],
-      standings.map((one) => ({
+      backlogs.map((one) => ({
         cells: [
           one.tenant,
           one.sandbox

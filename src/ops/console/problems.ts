@@ -8,9 +8,9 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { queryOf } from "./request.ts";
 import { count, counted, shown, span } from "./text.ts";
 import type { SourceRow } from "../report_rows.ts";
-import type { Bounded } from "../../store/operator/admin_pool.ts";
+import type { BoundedCount } from "../../store/operator/admin_pool.ts";
 import type { OpenCollisions } from "../../store/operator/collisions.ts";
-import type { OldestWaiting, TenantStanding } from "../../store/operator/overview.ts";
+import type { OldestWaiting, TenantBacklog } from "../../store/operator/overview.ts";
 
 /** The actions tier as this process sees it; the times are milliseconds ago. */
 export interface SeenTier {
@@ -121,9 +121,9 @@ export interface ProcessFacts {
 
 /** What the store says. */
 export interface StoreFacts {
-  readonly standings: readonly TenantStanding[];
+  readonly backlogs: readonly TenantBacklog[];
   readonly oldest: OldestWaiting | null;
-  readonly held: Bounded;
+  readonly held: BoundedCount;
   /** By tenant and source. */
   readonly collisions: readonly OpenCollisions[];
   /** As the report has them. */
@@ -184,7 +184,7 @@ ${waiting(facts.pending)}.`,
 }
 
 function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
-  const { standings, oldest, sources } = facts;
+  const { backlogs, oldest, sources } = facts;
   if (facts.collisions.length > 0) yield lostLeads(facts.collisions);
   const seconds = oldest === null ? 0 : (nowMs - Date.parse(oldest.receivedAt)) / 1_000;
   if (oldest !== null && seconds > oldWarnSeconds) {
@@ -195,7 +195,7 @@ function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
       }: <a href="/leads/${oldest.eventId}">see its attempts</a>.`,
     };
   }
-  yield* routeProblems(standings);
+  yield* routeProblems(backlogs);
   const silent = sources.filter((source) => source.silent);
   if (silent.length > 0) {
     yield {
@@ -221,14 +221,14 @@ ends this.`,
 }
 
 /** What waits for a place to go. */
-function* routeProblems(standings: readonly TenantStanding[]): Generator<Problem> {
-  const tenants = (found: readonly TenantStanding[], waiting: (one: TenantStanding) => Markup) =>
+function* routeProblems(backlogs: readonly TenantBacklog[]): Generator<Problem> {
+  const tenants = (found: readonly TenantBacklog[], waiting: (one: TenantBacklog) => Markup) =>
     markup`${
       found.slice(0, tenantsNamed).map((one, index) =>
         markup`${index > 0 && ", "}${one.tenant} (${waiting(one)})`
       )
     }${found.length > tenantsNamed && `, and ${count(found.length - tenantsNamed)} more`}`;
-  const stuck = standings.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
+  const stuck = backlogs.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
   if (stuck.length > 0) {
     yield {
       tone: "warn",
@@ -240,7 +240,7 @@ function* routeProblems(standings: readonly TenantStanding[]): Generator<Problem
 sends them at once.`,
     };
   }
-  const unrouted = standings.filter((one) => one.hasRoute && one.unrouted > 0);
+  const unrouted = backlogs.filter((one) => one.hasRoute && one.unrouted > 0);
   if (unrouted.length > 0) {
     yield {
       tone: "warn",

@@ -7,7 +7,7 @@
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import type { Bounded } from "../../store/operator/admin_pool.ts";
+import type { BoundedCount } from "../../store/operator/admin_pool.ts";
 
 // Controls but tab and line feed, soft hyphen, zero-width and bidirectional marks, invisible operators, the byte-order
 // mark, interlinear and tag characters, half surrogate pairs. Joiners stay: names are written with them.
@@ -161,6 +161,6 @@ export function reasonText(reason: string | null): Markup | null {
 }
 
 /** A number that was counted up to a bound, as text. */
-export function boundedText({ count: n, isMore }: Bounded): string {
+export function boundedText({ count: n, isMore }: BoundedCount): string {
   return isMore ? `${count(n)}+` : count(n);
 }

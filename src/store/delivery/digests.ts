@@ -45,7 +45,7 @@ export interface DigestFigures {
 export const countMax = 10_000;
 
 /** A claimed digest. */
-export interface BegunDigest {
+export interface ClaimedDigest {
   readonly tenantId: number;
   readonly routeId: number;
   readonly tenant: string;
@@ -72,9 +72,9 @@ export class DigestStore {
   }
 
   /** Claims a digest that is due, or returns `null`. */
-  async begin(lease: { readonly id: string; readonly ms: number }): Promise<BegunDigest | null> {
+  async begin(lease: { readonly id: string; readonly ms: number }): Promise<ClaimedDigest | null> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
-      sql<BegunDigest[]>`
+      sql<ClaimedDigest[]>`
         select tenant_id as "tenantId", route_id as "routeId", tenant, name, time_zone as "timeZone", address, since,
           until, is_behind as "isBehind", figures
         from actions.begin_digest(${lease.id}::uuid, ${lease.ms}::int)`).catch(thrown);
@@ -83,7 +83,7 @@ export class DigestStore {
 
   /** Records that it was sent (`reason` is `null`), or why not, in a word. */
   async settle(
-    { tenantId, routeId }: BegunDigest,
+    { tenantId, routeId }: ClaimedDigest,
     lease: string,
     reason: string | null,
   ): Promise<void> {

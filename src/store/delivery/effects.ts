@@ -16,7 +16,7 @@ export interface Route {
 }
 
 /** An effect of an event for one recipient. */
-export type BegunEffect =
+export type ClaimedEffect =
   & {
     readonly kind: string;
     readonly routeId: number;
@@ -57,12 +57,12 @@ export type TenantRoutes =
   | { readonly kind: "unknown_tenant" | "sandbox" | "no_route" }
   | { readonly kind: "routes"; readonly tenant: TenantNames; readonly routes: readonly Route[] };
 
-export type Begun =
+export type EffectClaims =
   | { readonly kind: "unknown_tenant" }
   /** A tenant that can have no routes. */
   | { readonly kind: "sandbox" }
   | { readonly kind: "no_route" }
-  | { readonly kind: "begun"; readonly tenant: TenantNames; readonly effects: readonly BegunEffect[] };
+  | { readonly kind: "begun"; readonly tenant: TenantNames; readonly effects: readonly ClaimedEffect[] };
 
 /** How people call a tenant, and their time zone. */
 export interface TenantNames {
@@ -81,12 +81,12 @@ interface TenantRow {
   secret_before: string | null;
 }
 
-interface BegunRow extends TenantRow {
+interface ClaimedRow extends TenantRow {
   /** `null`, with the fields below, in the only row of a tenant without a route. */
   effect: string | null;
   route_id: number;
   round: number;
-  state: BegunEffect["state"];
+  state: ClaimedEffect["state"];
   busy_ms: number | null;
 }
 
@@ -108,9 +108,9 @@ export class EffectStore {
   async claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
     lease: { readonly id: string; readonly ms: number },
-  ): Promise<Begun> {
+  ): Promise<EffectClaims> {
     const rows = await this.#run((sql) =>
-      sql<BegunRow[]>`
+      sql<ClaimedRow[]>`
         select * from actions.begin_effects(
           ${event.eventId}, ${event.tenant}, ${event.source}, ${event.form}, ${lease.id}::uuid, ${lease.ms}::int
         )`
@@ -119,7 +119,7 @@ export class EffectStore {
     if (first === undefined) return { kind: "unknown_tenant" };
     if (first.sandbox) return { kind: "sandbox" };
     if (first.effect === null) return { kind: "no_route" };
-    return { kind: "begun", tenant: tenantNames(event.tenant, first), effects: rows.map(begunEffect) };
+    return { kind: "begun", tenant: tenantNames(event.tenant, first), effects: rows.map(claimedEffect) };
   }
 
   /** Records the outcome of an effect. */
@@ -161,7 +161,7 @@ export class EffectStore {
   }
 }
 
-function begunEffect(row: BegunRow): BegunEffect {
+function claimedEffect(row: ClaimedRow): ClaimedEffect {
   const { state, round, route_id: routeId } = row;
   const kind = row.effect as string;
   const effect = { kind, routeId, round };

@@ -6,7 +6,7 @@
 import type postgres from "postgres";
 import type { ServerAt } from "../address.ts";
 import { connectTo } from "../connect.ts";
-import { ServerRole } from "../generation.ts";
+import { ServerRole } from "../connection_set.ts";
 import { type Pool, readOnlyStayMs } from "../pool.ts";
 import type { Primary } from "../primary.ts";
 
@@ -33,7 +33,7 @@ export class OutboxListener {
   #server: ServerAt | null = null;
   #attempt = 0;
   #heardAtMs = 0;
-  #leaving: ReturnType<typeof setTimeout> | undefined;
+  #reconnectTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(options: ListenerOptions) {
@@ -43,8 +43,8 @@ export class OutboxListener {
   }
 
   async #connect(): Promise<void> {
-    clearTimeout(this.#leaving);
-    this.#leaving = undefined;
+    clearTimeout(this.#reconnectTimer);
+    this.#reconnectTimer = undefined;
     this.#heardAtMs = performance.now();
     this.#attempt += 1;
     const attempt = this.#attempt;
@@ -64,7 +64,7 @@ export class OutboxListener {
       onparameter: (name: string, value: string) => {
         role.report(name, value);
         if (role.isReadOnly && this.#sql === sql) {
-          this.#leaving ??= setTimeout(() => this.#leave(), readOnlyStayMs);
+          this.#reconnectTimer ??= setTimeout(() => this.#reconnect(), readOnlyStayMs);
         }
       },
       connection: { application_name: "lead-intake listen" },
@@ -81,22 +81,22 @@ export class OutboxListener {
     });
   }
 
-  #leave(): void {
+  #reconnect(): void {
     const { primary } = this.#options;
-    if (this.#server !== null) primary.doubt(this.#server);
+    if (this.#server !== null) primary.invalidate(this.#server);
     void this.#sql?.end({ timeout: 0 }).catch(() => {});
     this.#sql = null;
     void this.#connect();
   }
 
   // Another server takes writes now, and sends the notifications.
-  #isElsewhere(): boolean {
-    const { known } = this.#options.primary;
-    return known !== null && known !== this.#server;
+  #isOnOldPrimary(): boolean {
+    const { current } = this.#options.primary;
+    return current !== null && current !== this.#server;
   }
 
   async #beat(): Promise<void> {
-    if (performance.now() - this.#heardAtMs > silenceMaxMs || this.#isElsewhere()) this.#leave();
+    if (performance.now() - this.#heardAtMs > silenceMaxMs || this.#isOnOldPrimary()) this.#reconnect();
     try {
       await this.#options.pool.run(
         deadlineMs,
@@ -109,7 +109,7 @@ export class OutboxListener {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    clearTimeout(this.#leaving);
+    clearTimeout(this.#reconnectTimer);
     this.#attempt += 1;
     const sql = this.#sql;
     this.#sql = null;

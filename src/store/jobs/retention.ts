@@ -25,7 +25,7 @@ export class Retention {
   readonly #pool: Pool;
   readonly #observe: (observation: StoreObservation) => void;
   /** Events removed since the last report. */
-  #untold = 0;
+  #unreported = 0;
 
   constructor(pool: Pool, observe: (observation: StoreObservation) => void) {
     this.#pool = pool;
@@ -46,10 +46,10 @@ export class Retention {
     );
     const { examined = null, removed = 0 } = row ?? {};
     if (examined === null) return null;
-    this.#untold += removed;
-    if (this.#untold > 0 && examined < batchEvents) {
-      this.#observe({ kind: "retention", events: this.#untold });
-      this.#untold = 0;
+    this.#unreported += removed;
+    if (this.#unreported > 0 && examined < batchEvents) {
+      this.#observe({ kind: "retention", events: this.#unreported });
+      this.#unreported = 0;
     }
     return { examined, removed };
   }

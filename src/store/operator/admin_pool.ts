@@ -37,7 +37,7 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
 }
 
 /** Calls a SQL function, or with an address its `console_` variant, which audits the console's client. */
-export function acted(
+export function operatorCall(
   sql: postgres.Sql,
   address: string | null,
   name: string,
@@ -47,7 +47,7 @@ export function acted(
 }
 
 /** A count up to a bound. */
-export interface Bounded {
+export interface BoundedCount {
   readonly count: number;
   readonly isMore: boolean;
 }
@@ -56,7 +56,7 @@ export interface Bounded {
 export const countedMax = 10_000;
 
 /** Bounds a count that reaches at most {@linkcode countedMax} + 1. */
-export function bounded(count: number): Bounded {
+export function boundedCount(count: number): BoundedCount {
   return { count: Math.min(count, countedMax), isMore: count > countedMax };
 }
 

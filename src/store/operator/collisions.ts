@@ -2,7 +2,7 @@
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { acted, ask, askOne, countedMax, isoOf } from "./admin_pool.ts";
+import { ask, askOne, countedMax, isoOf, operatorCall } from "./admin_pool.ts";
 
 /** `open` until an operator settles the collision or its content is removed. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";
@@ -124,7 +124,7 @@ export async function acceptCollision(
   address: string | null,
 ): Promise<CollisionAcceptance> {
   const row = await askOne(pool, (sql) => {
-    const accept = acted(sql, address, "accept_collision", sql`${id}::bigint`);
+    const accept = operatorCall(sql, address, "accept_collision", sql`${id}::bigint`);
     return sql<{ outcome: CollisionAcceptance["kind"]; event_id: string | null }[]>`select * from ${accept}`;
   });
   if (row === null) return { kind: "unknown" };
@@ -142,7 +142,7 @@ export async function dismissCollision(
   address: string | null,
 ): Promise<CollisionDismissal> {
   const row = await askOne(pool, (sql) => {
-    const dismiss = acted(sql, address, "dismiss_collision", sql`${id}::bigint`);
+    const dismiss = operatorCall(sql, address, "dismiss_collision", sql`${id}::bigint`);
     return sql<{ dismissal: CollisionDismissal }[]>`select ${dismiss} as dismissal`;
   });
   return row?.dismissal ?? "unknown";

@@ -1,5 +1,5 @@
 import type { Pool } from "../pool.ts";
-import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
+import { ask, askOne, type BoundedCount, boundedCount, countedMax, isoOf } from "./admin_pool.ts";
 
 /** A dead letter in a list, without content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
@@ -75,11 +75,11 @@ export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGe
 }
 
 /** The number of dead letters of one tenant or of all, up to a bound. */
-export async function countDead(pool: Pool, tenantId: number | null): Promise<Bounded> {
+export async function countDead(pool: Pool, tenantId: number | null): Promise<BoundedCount> {
   const row = await askOne(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (select from dead_letter as d ${ofTenant} limit ${countedMax + 1}) as d`;
   });
-  return bounded(row?.count ?? 0);
+  return boundedCount(row?.count ?? 0);
 }

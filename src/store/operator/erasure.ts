@@ -121,7 +121,7 @@ export class ErasureRun {
   readonly #contacts: readonly string[];
   readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
   /** When the tombstones were registered; before that there is nothing to renew. */
-  #laidAtMs = Number.POSITIVE_INFINITY;
+  #registeredAtMs = Number.POSITIVE_INFINITY;
   /** Events committed before the start have ids up to this. */
   readonly begunAt: string;
   /** Events committed later have ids after this. */
@@ -158,7 +158,7 @@ export class ErasureRun {
 
   /** Erases the person's posts with their commit from now on; other commits have ids up to the one returned. */
   async watch(): Promise<string> {
-    await this.#lay();
+    await this.#register();
     await ask(this.#pool, (sql) => sql`select wait_for_batches()`);
     const row = await askOne(
       this.#pool,
@@ -169,14 +169,14 @@ export class ErasureRun {
 
   /** Call it now and then to renew the watch until {@linkcode end}. */
   async hold(): Promise<void> {
-    if (performance.now() - this.#laidAtMs >= renewAfterMs) await this.#lay();
+    if (performance.now() - this.#registeredAtMs >= renewAfterMs) await this.#register();
   }
 
-  async #lay(): Promise<void> {
-    this.#laidAtMs = performance.now();
+  async #register(): Promise<void> {
+    this.#registeredAtMs = performance.now();
     await ask(
       this.#pool,
-      (sql) => sql`select lay_tombstone(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${aliveMs})`,
+      (sql) => sql`select register_erasure(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${aliveMs})`,
     );
   }
 
@@ -235,7 +235,7 @@ export class ErasureRun {
     const subject = this.#subject ?? String(counts.events);
     const row = await askOne(this.#pool, (sql) =>
       sql<{ ended_at: Date }[]>`
-        select lay_tombstone(${this.#id}, ${[...this.#contacts]}, 0, ${aliveMs}) as ended_at,
+        select register_erasure(${this.#id}, ${[...this.#contacts]}, 0, ${aliveMs}) as ended_at,
           note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`);
     return row?.ended_at.toISOString() ?? "";
   }

@@ -1,6 +1,6 @@
 // The effects of an event, one per recipient, and sending an event again.
 
-import { acted, ask, askOne, isoOf } from "./admin_pool.ts";
+import { ask, askOne, isoOf, operatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** One effect; times are ISO 8601, UTC. */
@@ -70,7 +70,7 @@ export async function sendAgain(
   },
 ): Promise<SentAgain> {
   const row = await askOne(pool, (sql) => {
-    const sent = acted(sql, address, "send_again", sql`${eventId}, ${effect}, ${seen}::int`);
+    const sent = operatorCall(sql, address, "send_again", sql`${eventId}, ${effect}, ${seen}::int`);
     return sql<{ sent: SentAgain }[]>`select ${sent} as sent`;
   });
   return row?.sent ?? "unknown";

@@ -268,14 +268,14 @@ export async function readEvents(
 }
 
 /** The JSON members of an event that hold no content. */
-export function headingJson(
+export function summaryJson(
   { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey }: Omit<ListedEvent, "state">,
 ) {
   return snakeCased({ eventId, kind, tenant, source, receivedAt, flags, idempotencyKey });
 }
 
 /** The JSON members of the spam verdict; none for a lead. */
-export function foundJson({ found }: StoredEvent) {
+export function verdictJson({ found }: StoredEvent) {
   if (found === null) return {};
   const { phoneEnd: _, label: __, ...rest } = found;
   return snakeCased(rest);
@@ -296,11 +296,11 @@ export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
 }
 
 /** How the content of an event was removed, in a word. */
-export function goneWord({ removed }: StoredEvent): "erased" | "expired" {
+export function removalWord({ removed }: StoredEvent): "erased" | "expired" {
   return removed?.by === "retention" ? "expired" : "erased";
 }
 
 /** The JSON members about the removal of the content; none while it is there. */
 export function removedJson(event: StoredEvent) {
-  return event.lead === null ? { content: goneWord(event), removed_at: event.removed?.at ?? null } : {};
+  return event.lead === null ? { content: removalWord(event), removed_at: event.removed?.at ?? null } : {};
 }

@@ -2,7 +2,15 @@
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import { acted, ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
+import {
+  ask,
+  askOne,
+  type BoundedCount,
+  boundedCount,
+  countedMax,
+  isoOf,
+  operatorCall,
+} from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A held submission in a list. */
@@ -23,7 +31,7 @@ export interface HeldSubmission {
 }
 
 /** A position in the list. */
-export interface HeldPlace {
+export interface HeldCursor {
   readonly score: number;
   readonly submissionId: string;
 }
@@ -40,7 +48,7 @@ interface HeldFilter {
 interface HeldPage extends HeldFilter {
   readonly limit: number;
   /** Only those behind this position. */
-  readonly after: HeldPlace | null;
+  readonly after: HeldCursor | null;
 }
 
 // More than a list shows of one submission.
@@ -95,7 +103,7 @@ export async function releaseSubmission(
 ): Promise<Release> {
   const row = await askOne(pool, (sql) => {
     return sql<{ release: Release }[]>`select ${
-      acted(sql, address, "release_submission", sql`${submissionId}`)
+      operatorCall(sql, address, "release_submission", sql`${submissionId}`)
     } as release`;
   });
   return row?.release ?? "unknown";
@@ -112,7 +120,7 @@ export async function dismissSubmission(
 ): Promise<Dismissal> {
   const row = await askOne(pool, (sql) => {
     return sql<{ dismissal: Dismissal }[]>`select ${
-      acted(sql, address, "dismiss_submission", sql`${submissionId}`)
+      operatorCall(sql, address, "dismiss_submission", sql`${submissionId}`)
     } as dismissal`;
   });
   return row?.dismissal ?? "unknown";
@@ -131,7 +139,7 @@ export async function markSpam(
 ): Promise<SpamMark> {
   const row = await askOne(pool, (sql) => {
     return sql<{ mark: SpamMark }[]>`select ${
-      acted(sql, address, "mark_spam", sql`${submissionId}, ${isSpam}`)
+      operatorCall(sql, address, "mark_spam", sql`${submissionId}, ${isSpam}`)
     } as mark`;
   });
   return row?.mark ?? "unknown";
@@ -165,11 +173,11 @@ export async function countCorrections(pool: Pool, tenantId: number | null): Pro
 }
 
 /** The number of unjudged held submissions, up to a bound. */
-export async function countHeld(pool: Pool, filter: HeldFilter): Promise<Bounded> {
+export async function countHeld(pool: Pool, filter: HeldFilter): Promise<BoundedCount> {
   const row = await askOne(pool, (sql) =>
     sql<{ count: number }[]>`
       select count(*)::int from (
         select from submission as s where ${chosen(sql, filter)} limit ${countedMax + 1}
       ) as s`);
-  return bounded(row?.count ?? 0);
+  return boundedCount(row?.count ?? 0);
 }

@@ -1,28 +1,28 @@
-import { ask, askOne, type Bounded, bounded, countedMax, isoOf } from "./admin_pool.ts";
+import { ask, askOne, type BoundedCount, boundedCount, countedMax, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A tenant's backlog and missing routes. Times are ISO 8601, UTC. */
-export interface TenantStanding {
+export interface TenantBacklog {
   readonly tenant: string;
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
-  readonly waiting: Bounded;
+  readonly waiting: BoundedCount;
   /** Those counted that none of the tenant's routes takes. */
   readonly unrouted: number;
   /** When the one due longest was due. */
   readonly dueSince: string | null;
-  readonly dead: Bounded;
+  readonly dead: BoundedCount;
 }
 
 // A page lists no more tenants.
 const tenantsMax = 200;
 
 /** Tenants with waiting or dead events, and live ones without a route; most dead first. */
-export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
+export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
   const rows = await ask(
     pool,
     (sql) =>
-      sql<(Omit<TenantStanding, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
+      sql<(Omit<TenantBacklog, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
       select
         t.slug as tenant, t.sandbox, t.has_route as "hasRoute", w.count as waiting, w.unrouted, d.count as dead,
         ${isoOf(sql, sql`w.due_at`)} as "dueSince"
@@ -45,7 +45,7 @@ export async function readStandings(pool: Pool): Promise<TenantStanding[]> {
       order by d.count desc, w.count desc, t.slug
       limit ${tenantsMax}`,
   );
-  return rows.map((row) => ({ ...row, waiting: bounded(row.waiting), dead: bounded(row.dead) }));
+  return rows.map((row) => ({ ...row, waiting: boundedCount(row.waiting), dead: boundedCount(row.dead) }));
 }
 
 /** The oldest waiting event that has somewhere to go. */

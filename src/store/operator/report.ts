@@ -78,7 +78,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", count::float8 as count
-        from duplicate_total where ${touched(sql, span)}`),
+        from duplicate_total where ${wholeDays(sql, span)}`),
     pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(first_at at time zone 'UTC', 'YYYY-MM-DD') as day, key_id as "keyId", count(*)::float8 as count
@@ -87,7 +87,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
     pool.run(deadlineMs, (sql) =>
       sql<ReportData["refusals"]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", reason, field, count::float8 as count
-        from refusal_total where ${touched(sql, span)}
+        from refusal_total where ${wholeDays(sql, span)}
         order by count desc, field, reason`),
     readUnknownAreas(pool, span),
   ]);
@@ -97,7 +97,7 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
 type Part = ReturnType<Sql>;
 
-const touched = (sql: Sql, { since, until }: ReportSpan): Part =>
+const wholeDays = (sql: Sql, { since, until }: ReportSpan): Part =>
   sql`day >= (${since}::timestamptz at time zone 'UTC')::date
     and day < ${until}::timestamptz at time zone 'UTC'`;
 
@@ -107,7 +107,7 @@ const ofTenant = (sql: Sql, tenant: string | null): Part =>
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
 /** Only the sources, to find silent ones; sources active within a day, which are not silent, get no longest gap. */
-export async function readStanding(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
+export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
   const [now, sources] = await Promise.all([
     readClock(pool, reportMs),
     readSources(pool, null, { isBrief: true }),

@@ -151,7 +151,7 @@ interface Span {
  * A stream runs from new to old by event, or by block if `isOfBlocks`, in any order within a block: the events of 19
  * hours.
  */
-interface Way {
+interface AccessPath {
   readonly serves: FilterName | null;
   readonly streams: number;
   readonly isOfBlocks: boolean;
@@ -165,21 +165,21 @@ const within = (sql: Sql, { from, to }: Span) => sql`e.event_id >= ${from} and e
 const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc limit ${perStream}`;
 
 /** The usable paths, presumably best first. */
-function waysOf(filters: Filters, keysMax: number): readonly Way[] {
+function accessPaths(filters: Filters, keysMax: number): readonly AccessPath[] {
   const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
-  const ways: Way[] = [];
-  if (phones.length > 0) ways.push(contactWay("phones", phones));
-  if (emails.length > 0) ways.push(contactWay("emails", emails.map((email) => email.toLowerCase())));
-  if (state === "held" || state === "dead") ways.push(stateWay(state, tenantId));
-  if (lastName !== null) ways.push(lastNameWay(lastName));
-  if (state === "pending" || state === "sending") ways.push(stateWay(state, tenantId));
-  if (flag !== null) ways.push(flagWay(flag));
-  if (keyIds !== null && keyIds.length <= keysMax) ways.push(keyWay(keyIds));
+  const paths: AccessPath[] = [];
+  if (phones.length > 0) paths.push(contactPath("phones", phones));
+  if (emails.length > 0) paths.push(contactPath("emails", emails.map((email) => email.toLowerCase())));
+  if (state === "held" || state === "dead") paths.push(statePath(state, tenantId));
+  if (lastName !== null) paths.push(lastNamePath(lastName));
+  if (state === "pending" || state === "sending") paths.push(statePath(state, tenantId));
+  if (flag !== null) paths.push(flagPath(flag));
+  if (keyIds !== null && keyIds.length <= keysMax) paths.push(keyPath(keyIds));
   // The path over all events is never better, unless the span may be short.
-  return filters.since !== null || ways.length === 0 ? [...ways, eventWay] : ways;
+  return filters.since !== null || paths.length === 0 ? [...paths, eventPath] : paths;
 }
 
-const eventWay: Way = {
+const eventPath: AccessPath = {
   serves: null,
   streams: 1,
   isOfBlocks: false,
@@ -189,7 +189,7 @@ const eventWay: Way = {
 };
 
 /** Events by key, compared and sorted as rows of `event_key`: with `key_id = …` the planner may scan all events. */
-function keyWay(keyIds: readonly number[]): Way {
+function keyPath(keyIds: readonly number[]): AccessPath {
   return {
     serves: "keys",
     streams: keyIds.length,
@@ -207,7 +207,7 @@ function keyWay(keyIds: readonly number[]): Way {
   };
 }
 
-function flagWay(flag: Flag): Way {
+function flagPath(flag: Flag): AccessPath {
   return {
     serves: "flag",
     streams: 1,
@@ -221,7 +221,7 @@ function flagWay(flag: Flag): Way {
 }
 
 /** A state with its own table, which is small unless something is wrong. */
-function stateWay(state: "pending" | "sending" | "held" | "dead", tenantId: number | null): Way {
+function statePath(state: "pending" | "sending" | "held" | "dead", tenantId: number | null): AccessPath {
   const isOfTenant = tenantId !== null && state !== "pending" && state !== "sending";
   return {
     serves: "state",
@@ -254,24 +254,24 @@ function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Frag
 }
 
 /** Exact phone numbers or addresses of leads and submissions. */
-function contactWay(serves: "phones" | "emails", values: readonly string[]): Way {
-  return blockWay(serves, (sql) => {
+function contactPath(serves: "phones" | "emails", values: readonly string[]): AccessPath {
+  return blockPath(serves, (sql) => {
     const column = serves === "phones" ? sql`e.phone` : sql`e.email`;
     const member = serves === "phones" ? sql`(e.lead ->> 'phone')` : sql`(e.lead ->> 'email')`;
-    const filed = values.map((value) => sql`${column} = ${value}`);
+    const exact = values.map((value) => sql`${column} = ${value}`);
     return {
-      ofLead: filed,
-      ofUnfiledLead: sql`${member} = any (${[...values]})`,
-      ofSubmission: filed,
+      ofLead: exact,
+      ofUnindexedLead: sql`${member} = any (${[...values]})`,
+      ofSubmission: exact,
       isSubmissionOrdered: true,
     };
   });
 }
 
-function lastNameWay(lastName: string): Way {
-  return blockWay("lastName", (sql) => ({
+function lastNamePath(lastName: string): AccessPath {
+  return blockPath("lastName", (sql) => ({
     ofLead: spellings(lastName).map((start) => startsWith(sql, sql`e.last_name`, start)),
-    ofUnfiledLead: nameStarts(sql, lastName),
+    ofUnindexedLead: nameStarts(sql, lastName),
     ofSubmission: [startsWith(sql, sql`e.last_name`, lastName.toLowerCase())],
     isSubmissionOrdered: false,
   }));
@@ -282,7 +282,7 @@ interface Conditions {
   /** On row e of `lead_contact`. */
   readonly ofLead: readonly Fragment[];
   /** On an event e whose lead is not in `lead_contact` yet. */
-  readonly ofUnfiledLead: Fragment;
+  readonly ofUnindexedLead: Fragment;
   readonly ofSubmission: readonly Fragment[];
   /** The index returns the entries of one condition in order of time. */
   readonly isSubmissionOrdered: boolean;
@@ -292,20 +292,20 @@ interface Conditions {
 const wholeStream = -1;
 
 /** The stream of leads accepted a moment ago. */
-const unfiledStream = -2;
+const unindexedStream = -2;
 
 /**
  * Leads by contact, block by block: the indexes start with the block, so that inserts touch few pages. Submissions'
  * indexes do not; each condition is a stream. Leads not indexed yet are scanned.
  */
-function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way {
+function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): AccessPath {
   return {
     serves,
     streams: 1,
     isOfBlocks: true,
     hasEvent: false,
     entries(sql, { span, perStream }) {
-      const { ofLead, ofUnfiledLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
+      const { ofLead, ofUnindexedLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
       const leads = all(
         sql,
         ofLead.map((condition) =>
@@ -330,12 +330,12 @@ function blockWay(serves: FilterName, conditions: (sql: Sql) => Conditions): Way
         (select 0 as stream, e.event_id from unnest(${blocksOf(span)}::text[]) as b (block)
          cross join lateral (${leads}) as e limit ${perStream})
         union all
-        (select ${unfiledStream}::int as stream, e.event_id
+        (select ${unindexedStream}::int as stream, e.event_id
          from lead_contact_todo as t
          cross join lateral (
            select e.event_id from event as e
            where e.event_id >= t.id_start and e.event_id < t.id_start || 'g'
-             and e.kind = 'lead' and ${ofUnfiledLead} and ${within(sql, span)}
+             and e.kind = 'lead' and ${ofUnindexedLead} and ${within(sql, span)}
            offset 0
          ) as e
          ${newest(sql, perStream)})
@@ -402,13 +402,13 @@ export async function searchEvents(
   if (resolved === null) return { eventIds: [], before: null };
   const { filters, stored } = resolved;
   let span = spanOf(filter, { stored, before: page.before });
-  let way = await chooseWay(pool, filters, span);
+  let path = await choosePath(pool, filters, span);
   const eventIds: string[] = [];
   for (const entries of roundEntries) {
     if (span.from >= span.to) return { eventIds, before: null };
     const wanted = page.limit + 1 - eventIds.length;
     const budget = entries === 0 ? Math.max(firstRoundMin, 2 * wanted) : entries;
-    const { hits, edge } = await walk(pool, way, { span, filters, wanted, budget });
+    const { hits, edge } = await scan(pool, path, { span, filters, wanted, budget });
     eventIds.push(...hits);
     if (eventIds.length > page.limit) {
       const ids = eventIds.slice(0, page.limit);
@@ -416,7 +416,7 @@ export async function searchEvents(
     }
     if (edge === null) return { eventIds, before: null };
     // A block has more entries than a round may examine, so matches are dense among all events.
-    if (edge >= span.to) way = eventWay;
+    if (edge >= span.to) path = eventPath;
     else span = { from: span.from, to: edge };
   }
   return { eventIds, before: span.to };
@@ -468,52 +468,52 @@ function spanOf(
 }
 
 /** The path with the fewest entries in the span; the first of those with too many to count. */
-async function chooseWay(pool: Pool, filters: Filters, span: Span): Promise<Way> {
-  const ways = waysOf(filters, keysMax);
-  if (ways.length === 1) return ways[0] as Way;
+async function choosePath(pool: Pool, filters: Filters, span: Span): Promise<AccessPath> {
+  const paths = accessPaths(filters, keysMax);
+  if (paths.length === 1) return paths[0] as AccessPath;
   const [row] = await pool.run(deadlineMs, (sql) => {
-    const count = (way: Way) =>
+    const count = (path: AccessPath) =>
       sql`(
         select count(*)::int
-        from (select from (${way.entries(sql, { span, perStream: countMax })}) as e limit ${countMax}) as w
+        from (select from (${path.entries(sql, { span, perStream: countMax })}) as e limit ${countMax}) as w
       )`;
-    const counts = ways.slice(1).reduce(
-      (list, way) => sql`${list}, ${count(way)}`,
-      count(ways[0] as Way),
+    const counts = paths.slice(1).reduce(
+      (list, path) => sql`${list}, ${count(path)}`,
+      count(paths[0] as AccessPath),
     );
     return sql<{ counts: number[] }[]>`select array[${counts}] as counts`;
   });
   const counts = row?.counts ?? [];
-  const counted = ways.map((way, index) => ({ way, count: counts[index] ?? countMax }));
-  return counted.reduce((best, next) => next.count < best.count ? next : best).way;
+  const counted = paths.map((path, index) => ({ path, count: counts[index] ?? countMax }));
+  return counted.reduce((best, next) => next.count < best.count ? next : best).path;
 }
 
 /** One round: the newest matches among a path's next entries, and where it stopped; `null`: at the end. */
-async function walk(
+async function scan(
   pool: Pool,
-  way: Way,
+  path: AccessPath,
   { span, filters, wanted, budget }: { span: Span; filters: Filters; wanted: number; budget: number },
 ): Promise<{ hits: string[]; edge: string | null }> {
-  const perStream = Math.max(1, Math.floor(budget / way.streams));
+  const perStream = Math.max(1, Math.floor(budget / path.streams));
   const [row] = await pool.run(deadlineMs, (sql: postgres.Sql) => {
-    const entries = way.entries(sql, { span, perStream });
-    const hit = matches(sql, filters, way.serves);
-    const left = way.isOfBlocks ? leftInBlocks(sql) : sql`min(event_id)`;
-    const rows = way.hasEvent || hit === null
+    const entries = path.entries(sql, { span, perStream });
+    const hit = matches(sql, filters, path.serves);
+    const left = path.isOfBlocks ? leftInBlocks(sql) : sql`min(event_id)`;
+    const rows = path.hasEvent || hit === null
       ? sql`(${entries}) as e`
       : sql`(${entries}) as w join event as e on e.event_id = w.event_id`;
     return sql<{ hits: string[]; edge: string | null }[]>`
-      with walked as materialized (
+      with scanned as materialized (
         select stream, e.event_id, ${hit ?? sql`true`} as hit from ${rows}
       ),
       edge as (
         select max(s.event_id) as event_id
-        from (select ${left} as event_id from walked group by stream having count(*) >= ${perStream}) as s
+        from (select ${left} as event_id from scanned group by stream having count(*) >= ${perStream}) as s
       )
       select
         (select event_id from edge) as edge,
         array(
-          select distinct w.event_id from walked as w
+          select distinct w.event_id from scanned as w
           where w.hit and w.event_id >= coalesce((select event_id from edge), '')
           order by w.event_id desc limit ${wanted}
         ) as hits`;

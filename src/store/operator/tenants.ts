@@ -92,7 +92,7 @@ export async function changeTenant(
 }
 
 /** The outcome of {@linkcode disableTenant}. */
-export interface TenantStanding {
+export interface TenantStatus {
   /** ISO 8601, UTC; `null`: enabled. */
   readonly disabledAt: string | null;
   /** It was so before. */
@@ -106,9 +106,9 @@ export async function disableTenant(
   pool: Pool,
   slug: string,
   isDisabled: boolean,
-): Promise<TenantStanding | null> {
+): Promise<TenantStatus | null> {
   const row = await askOne(pool, (sql) =>
-    sql<TenantStanding[]>`
+    sql<TenantStatus[]>`
       select ${isoOf(sql, sql`d.disabled_at`)} as "disabledAt", d.is_unchanged as "isUnchanged",
         d.keys
       from disable_tenant(${slug}, ${isDisabled}) as d`);

@@ -1,4 +1,4 @@
-import { leftBehind, readRelease, readStanding } from "./release.ts";
+import { leftBehind, readRelease, readSchemaState } from "./release.ts";
 import type { Pool } from "../pool.ts";
 
 /** The database cannot be used; the message has one sentence a line. */
@@ -46,12 +46,12 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
       "what a connection sets does not arrive: with a pooler in between, add ?pooler=transaction to the database's address",
     );
   }
-  const standing = await pool.run(deadlineMs, (sql) => readStanding(sql, release));
-  if (standing.kind === "lacks") {
-    const names = standing.files.map(({ name }) => name);
+  const state = await pool.run(deadlineMs, (sql) => readSchemaState(sql, release));
+  if (state.kind === "lacks") {
+    const names = state.files.map(({ name }) => name);
     faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(names)})`);
   }
-  if (standing.kind === "left_behind") faults.push(leftBehind(release, standing));
+  if (state.kind === "left_behind") faults.push(leftBehind(release, state));
   return faults;
 }
 

@@ -14,7 +14,7 @@ import {
   leftBehind,
   noteRelease,
   readRelease,
-  readStanding,
+  readSchemaState,
   type Release,
   type SqlFile,
 } from "./release.ts";
@@ -116,13 +116,13 @@ async function lockHolders(sql: postgres.Sql): Promise<Map<number, string>> {
 }
 
 async function applyRelease(sql: postgres.Sql, release: Release, attemptsMax: number): Promise<string[]> {
-  const standing = await readStanding(sql, release);
-  if (standing.kind === "served") return [];
-  if (standing.kind === "left_behind") {
-    throw new Error(`The migration was given up: ${leftBehind(release, standing)}.`);
+  const state = await readSchemaState(sql, release);
+  if (state.kind === "served") return [];
+  if (state.kind === "left_behind") {
+    throw new Error(`The migration was given up: ${leftBehind(release, state)}.`);
   }
   const { files } = release;
-  const missing = standing.kind === "lacks" ? standing.files : [];
+  const missing = state.kind === "lacks" ? state.files : [];
   const applied = await readNames(sql);
   const edited = missing.find(({ name }) => isNumbered(name) && applied.has(name));
   if (edited !== undefined) {

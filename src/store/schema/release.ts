@@ -87,7 +87,7 @@ export function isNewer(version: string, than: string): boolean {
 }
 
 /** How a database's schema relates to a release. */
-export type Standing =
+export type SchemaState =
   /** It has all files of the release. */
   | { readonly kind: "current" }
   /** A newer release migrated it and still serves this one. */
@@ -122,7 +122,7 @@ export async function noteRelease(
 }
 
 /** Compares a database with a release. Files that only the database has are ignored. */
-export async function readStanding(sql: postgres.Sql, release: Release): Promise<Standing> {
+export async function readSchemaState(sql: postgres.Sql, release: Release): Promise<SchemaState> {
   const [has] = await sql`
     select to_regclass('schema_file') is not null as files, to_regclass('schema_release') is not null as releases`;
   const applied = has?.files ? await readApplied(sql) : new Map<string, string>();
@@ -148,7 +148,7 @@ async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
 /** Explains that a newer release has migrated the database beyond this one. */
 export function leftBehind(
   { version }: Release,
-  { by, serves }: Extract<Standing, { kind: "left_behind" }>,
+  { by, serves }: Extract<SchemaState, { kind: "left_behind" }>,
 ): string {
   return `release ${by} has migrated the database, which this one (${version}) is too old for; ` +
     `start one of ${serves.join(", ")}, or restore a backup of before`;

@@ -21,7 +21,7 @@ export interface OpenSession {
 }
 
 /** What {@linkcode CheckoutStore.begin} finds. */
-export type Begun =
+export type CheckoutStart =
   | { readonly kind: "begun"; readonly sale: Sale }
   /** Started before and not known to be open: ask the provider again under the same id. */
   | { readonly kind: "again"; readonly sale: Sale }
@@ -65,7 +65,7 @@ export interface ProviderChange {
 const deadlineMs = 5_000;
 
 interface BeginRow {
-  readonly outcome: Begun["kind"];
+  readonly outcome: CheckoutStart["kind"];
   readonly id: string;
   readonly plan_name: string;
   readonly amount_cents: number;
@@ -86,7 +86,7 @@ export class CheckoutStore {
   async begin(
     planSlug: string,
     key: { readonly keyDigest: string; readonly requestDigest: string } | null,
-  ): Promise<Begun> {
+  ): Promise<CheckoutStart> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
       sql<BeginRow[]>`
         select * from begin_checkout(

@@ -4,7 +4,7 @@
 import type { Decision, Entry, Outcome } from "./accept.ts";
 import type { StoreObservation } from "../observation.ts";
 import { Unavailable } from "../pool.ts";
-import { saysUnwritable } from "../unavailable.ts";
+import { reportsUnwritable } from "../unavailable.ts";
 
 export interface CommitterOptions {
   /** Commits a batch, all or nothing except entries of a busy key; {@linkcode Unavailable} means unknown outcome. */
@@ -15,18 +15,18 @@ export interface CommitterOptions {
   readonly nowMs: () => number;
   /** From {@linkcode Committer.commit} to its outcome. */
   readonly deadlineMs: number;
-  readonly handOver: HandOver;
+  readonly listener: CommitListener;
   readonly observe: (observation: StoreObservation) => void;
 }
 
 /** Receives the outcome of each batch. */
-export interface HandOver {
+export interface CommitListener {
   /** A batch is confirmed, and at least one of its entries is not busy. */
-  committed(entries: readonly Entry[], decisions: readonly Decision[]): void;
+  onCommitted(entries: readonly Entry[], decisions: readonly Decision[]): void;
   /**
    * Nothing of a batch was committed. Called once per batch, or at once when the store says that it takes no writes.
    */
-  failed(error: unknown): void;
+  onFailed(error: unknown): void;
 }
 
 interface Waiting {
@@ -56,9 +56,9 @@ const refusedAloneMax = 8;
 const busyPauseMs = 50;
 
 /** What splitting a batch has shown so far. */
-interface Trial {
+interface BatchOutcome {
   /** The store committed part of the batch, so refusals are the entries' own fault. */
-  isTaken: boolean;
+  isAnyCommitted: boolean;
   refusedAlone: number;
   /** The first failure. */
   error: unknown;
@@ -125,10 +125,10 @@ export class Committer {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
       if (batch.length === 0) continue;
-      const trial: Trial = { isTaken: false, refusedAlone: 0, error: null };
-      await this.#settle(batch, trial);
-      if (!trial.isTaken && trial.error !== null && !saysUnwritable(trial.error)) {
-        this.#options.handOver.failed(trial.error);
+      const outcome: BatchOutcome = { isAnyCommitted: false, refusedAlone: 0, error: null };
+      await this.#settle(batch, outcome);
+      if (!outcome.isAnyCommitted && outcome.error !== null && !reportsUnwritable(outcome.error)) {
+        this.#options.listener.onFailed(outcome.error);
       }
     }
   }
@@ -164,7 +164,7 @@ export class Committer {
   }
 
   // Retries until the deadline, so that a long lock on a key delays only that key's posts.
-  #tryAgain(waiting: Waiting): void {
+  #retry(waiting: Waiting): void {
     this.#busy.push(waiting);
     this.#queueBytes += waiting.bytes;
     this.#pause ??= new Promise<void>((settle) => setTimeout(settle, busyPauseMs)).then(() => {
@@ -175,45 +175,45 @@ export class Committer {
   }
 
   // Never throws: it settles every entry.
-  async #settle(batch: readonly Waiting[], trial: Trial): Promise<void> {
+  async #settle(batch: readonly Waiting[], outcome: BatchOutcome): Promise<void> {
     // Part of a batch that the store refuses as a whole.
-    const isHopeless = !trial.isTaken && trial.refusedAlone >= refusedAloneMax;
+    const isHopeless = !outcome.isAnyCommitted && outcome.refusedAlone >= refusedAloneMax;
     if (isHopeless || !this.#options.writable()) return refuse(batch);
     // After splitting, a half may start with no time left: it fails no later than it would have anyway.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
-    const { accept, handOver, nowMs, observe } = this.#options;
+    const { accept, listener, nowMs, observe } = this.#options;
     const startedAtMs = nowMs();
     const deadlineMs = Math.max(1, deadlineAtMs - startedAtMs);
     try {
       const entries = batch.map((waiting) => waiting.entry);
       const decisions = await accept(entries, deadlineMs);
-      trial.isTaken = true;
+      outcome.isAnyCommitted = true;
       let isAllBusy = true;
       for (const [index, waiting] of batch.entries()) {
         const decision = decisions[index] as Decision;
-        if (decision.kind === "busy") this.#tryAgain(waiting);
+        if (decision.kind === "busy") this.#retry(waiting);
         else {
           waiting.resolve(decision);
           isAllBusy = false;
         }
       }
       observe({ kind: "batch_committed", entries, decisions, durationMs: nowMs() - startedAtMs });
-      if (!isAllBusy) handOver.committed(entries, decisions);
+      if (!isAllBusy) listener.onCommitted(entries, decisions);
     } catch (error) {
-      trial.error ??= error;
+      outcome.error ??= error;
       observe({ kind: "batch_failed", error });
-      if (saysUnwritable(error)) handOver.failed(error);
+      if (reportsUnwritable(error)) listener.onFailed(error);
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);
       } else if (batch.length === 1) {
-        trial.refusedAlone += 1;
+        outcome.refusedAlone += 1;
         observe({ kind: "entry_refused", error });
         batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
       } else {
         // Refused as a whole, nothing committed: split it to find the faulty entry.
         const half = batch.length >> 1;
-        await this.#settle(batch.slice(0, half), trial);
-        await this.#settle(batch.slice(half), trial);
+        await this.#settle(batch.slice(0, half), outcome);
+        await this.#settle(batch.slice(half), outcome);
       }
     }
   }

@@ -1,7 +1,7 @@
 // Decides whether the store takes writes, from the service's commits and from small writes of its own in between.
 
 import type { Pool } from "../pool.ts";
-import { isStoresRefusal, saysUnwritable } from "../unavailable.ts";
+import { isStoreRefusal, reportsUnwritable } from "../unavailable.ts";
 
 export interface HeartbeatOptions {
   /** A connection of its own, so that nothing delays a beat. */
@@ -93,9 +93,9 @@ export class Heartbeat {
 
   /** A batch failed, and nothing of it was committed. */
   commitFailed(error: unknown): void {
-    if (!isStoresRefusal(error)) return;
+    if (!isStoreRefusal(error)) return;
     this.#refusals += 1;
-    if (!saysUnwritable(error) && this.#refusals < refusalsMax) return;
+    if (!reportsUnwritable(error) && this.#refusals < refusalsMax) return;
     this.#heldUntilMs = this.#options.nowMs() + refusalHoldMs;
     this.#change(false, error);
   }
@@ -130,7 +130,7 @@ export class Heartbeat {
     const silentMs = this.#options.nowMs() - Math.max(startedAtMs, this.#committedAtMs);
     // A lost connection may be just that; a long silence counts for as many beats as it prevented.
     this.#misses += Math.max(1, Math.floor(silentMs / intervalMs));
-    if (saysUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
+    if (reportsUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
   }
 
   #change(writable: boolean, cause: unknown): void {

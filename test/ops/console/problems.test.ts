@@ -24,7 +24,7 @@ const away: SeenTier = {
 };
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
-const quiet: StoreFacts = { standings: [], oldest: null, held: nothing, collisions: [], sources: [] };
+const quiet: StoreFacts = { backlogs: [], oldest: null, held: nothing, collisions: [], sources: [] };
 const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
   problemsOf({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
@@ -69,7 +69,7 @@ test("what waits long is told from ten minutes on, and is bad after an hour", ()
 });
 
 test("a live tenant without a route is told when something of it waits", () => {
-  const standing = {
+  const activity = {
     tenant: "acme",
     sandbox: false,
     hasRoute: false,
@@ -79,14 +79,14 @@ test("a live tenant without a route is told when something of it waits", () => {
     dead: nothing,
   };
   assert.match(
-    told({}, { standings: [standing] })[0] ?? "",
+    told({}, { backlogs: [activity] })[0] ?? "",
     /^warn: 1 tenant without a route has .*10,000\+/,
   );
-  assert.deepEqual(told({}, { standings: [{ ...standing, waiting: nothing }] }), []);
-  assert.deepEqual(told({}, { standings: [{ ...standing, sandbox: true }] }), []);
-  assert.deepEqual(told({}, { standings: [{ ...standing, hasRoute: true }] }), []);
+  assert.deepEqual(told({}, { backlogs: [{ ...activity, waiting: nothing }] }), []);
+  assert.deepEqual(told({}, { backlogs: [{ ...activity, sandbox: true }] }), []);
+  assert.deepEqual(told({}, { backlogs: [{ ...activity, hasRoute: true }] }), []);
   assert.match(
-    told({}, { standings: [{ ...standing, hasRoute: true, unrouted: 2 }] })[0] ?? "",
+    told({}, { backlogs: [{ ...activity, hasRoute: true, unrouted: 2 }] })[0] ?? "",
     /1 tenant has events that no route takes.*\(2\)/s,
   );
 });

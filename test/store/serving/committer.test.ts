@@ -67,7 +67,7 @@ function world(options: Partial<CommitterOptions> = {}) {
     observe: (observation) => {
       if (observation.kind === "entry_refused") refused.push(observation.error);
     },
-    handOver: { committed: () => {}, failed: () => {} },
+    listener: { onCommitted: () => {}, onFailed: () => {} },
     ...options,
   });
   /** The next commit that is begun. */
@@ -202,10 +202,10 @@ test("a commit that is asked for in the turn of the last answer is not forgotten
 test("what belongs to a busy key is tried again, and keeps nobody else waiting", async () => {
   const told: string[][] = [];
   const { commit, next, committer } = world({
-    handOver: {
-      committed: (entries, decisions) =>
+    listener: {
+      onCommitted: (entries, decisions) =>
         told.push(entries.map(({ raw }) => raw).filter((_, nth) => decisions[nth]?.kind !== "busy")),
-      failed: () => {},
+      onFailed: () => {},
     },
   });
   const first = commit("first");

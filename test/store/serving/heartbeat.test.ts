@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import postgres from "postgres";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
-import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
+import { Maintenance } from "../../../src/store/jobs/maintenance.ts";
 import { every } from "../../support/every.ts";
 import { openProxy } from "../../support/faults/postgres_proxy.ts";
 import { pools } from "../../../src/service/pools.ts";
@@ -80,11 +80,11 @@ test("every beat needs a page of its own on the disk", async () => {
 
 test("while somebody reads the beats' table it grows to 16 MiB and no further, and beats are commits all the same", async () => {
   const pool = openPool(own.url);
-  const upkeep = new Upkeep(pool);
+  const maintenance = new Maintenance(pool);
   const dump = await sql.reserve();
   await dump.unsafe("begin; lock table heartbeat in access share mode");
   await beatTimes(16 * mebibyte / 8192);
-  await upkeep.runOnce();
+  await maintenance.runOnce();
   assert.equal(await tableBytes(), 16 * mebibyte, "nobody waits for the dump");
   const position = async () => (await sql`select pg_current_wal_lsn() as lsn`)[0]?.lsn;
   const before = await position();
@@ -93,7 +93,7 @@ test("while somebody reads the beats' table it grows to 16 MiB and no further, a
   assert.equal(await tableBytes(), 16 * mebibyte);
   await dump`rollback`;
   dump.release();
-  await upkeep.runOnce();
+  await maintenance.runOnce();
   assert.equal(await tableBytes(), 0);
   await pool.close();
 });

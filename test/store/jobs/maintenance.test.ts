@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
-import { Upkeep } from "../../../src/store/jobs/upkeep.ts";
+import { Maintenance } from "../../../src/store/jobs/maintenance.ts";
 import { repeat } from "../../../src/service/repeat.ts";
 import { openStore } from "../../support/store.ts";
 import { openPool } from "../../support/pool.ts";
@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 
 const { databaseUrl, sql } = await openStore();
 const pool = openPool(databaseUrl);
-const upkeep = new Upkeep(pool);
+const maintenance = new Maintenance(pool);
 
 test("counts that were inserted one by one are folded, and their sums stay", async () => {
   await sql`insert into outbox_tally (state, delta)
@@ -18,7 +18,7 @@ test("counts that were inserted one by one are folded, and their sums stay", asy
   await sql`insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values
     (1, 'sauna', 1, '2026-01-02', '2026-01-02'), (1, 'sauna', 2, '2026-01-01', '2026-01-03'),
     (2, 'sauna', 1, '2026-01-01', '2026-01-01')`;
-  await upkeep.runOnce();
+  await maintenance.runOnce();
   assert.deepEqual([...await sql`select state, delta::int from outbox_tally order by state`], [
     { state: "dead", delta: 1 },
     { state: "pending", delta: 4 },
@@ -45,7 +45,7 @@ test("a fold that waits for a lock does not make the store look unwritable", asy
   await beating.soon();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table campaign_charge in access exclusive mode");
-  const folding = upkeep.runOnce();
+  const folding = maintenance.runOnce();
   const beaten = async () => Number((await sql`select count(*) as n from heartbeat where slot = 5`)[0]?.n);
   const before = await beaten();
   await until(async () => await beaten() >= before + 3, { what: "the heart beats on" });

@@ -3,7 +3,7 @@
 -- with a lease of 0: then it is what arrived until that moment. An erasure that is cut short lets go when its lease ends.
 --
 -- By the real clock, not the service's: it is compared with how long ago a post arrived. Returns the moment.
-create or replace function lay_tombstone(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
+create or replace function register_erasure(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
 returns timestamptz
 language plpgsql
 as $$

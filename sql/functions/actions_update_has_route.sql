@@ -1,5 +1,5 @@
 -- Keeps tenant.has_route, and wakes the delivery loops when a route appears: what waited for it goes at once.
-create or replace function actions.note_route() returns trigger
+create or replace function actions.update_has_route() returns trigger
 language plpgsql
 set enable_seqscan = off
 as $$
@@ -25,6 +25,6 @@ begin
 end
 $$;
 
-create or replace trigger note_route
+create or replace trigger update_has_route
 after insert or update or delete on actions.route
-for each row execute function actions.note_route();
+for each row execute function actions.update_has_route();

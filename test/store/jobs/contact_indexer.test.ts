@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import test, { before, beforeEach } from "node:test";
-import { Filing } from "../../../src/store/jobs/filing.ts";
+import { ContactIndexer } from "../../../src/store/jobs/contact_indexer.ts";
 import { searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
 import { AcceptStore } from "../../../src/store/serving/accept.ts";
 import { openPool } from "../../support/pool.ts";
@@ -9,7 +9,7 @@ import { type IssuedKey, World } from "../../support/world.ts";
 
 const { world, key } = await opened();
 const pool = openPool(world.database.url, { settings: searchSettings });
-const filing = new Filing(openPool(world.database.url));
+const filing = new ContactIndexer(openPool(world.database.url));
 const accepts = new AcceptStore(openPool(world.database.url), {
   node: "test",
   nowMs: () => performance.now(),

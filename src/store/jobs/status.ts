@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
 
 /** `null`: unknown here, or not applicable. */
-export interface Standing {
+export interface StoreStatus {
   /** How long the delivery that is due longest has been due, in seconds. */
   readonly overdueS: number;
   /** Live tenants that have leads waiting and no route. */
@@ -30,7 +30,7 @@ export interface Standing {
   readonly silentSources: number | null;
 }
 
-interface Row extends Omit<Standing, "clockOffsetS" | "disk" | "silentSources" | "timeline"> {
+interface Row extends Omit<StoreStatus, "clockOffsetS" | "disk" | "silentSources" | "timeline"> {
   /** Hexadecimal. */
   readonly timeline: string | null;
   readonly nowMs: number;
@@ -45,12 +45,12 @@ const deadlineMs = 10_000;
 // No one needs a more exact number.
 const heldMax = 10_000;
 
-export class StandingReader {
+export class StatusReader {
   readonly #pool: Pool;
   readonly #countSilent: () => Promise<number>;
   #runs = 0;
   /** As last read; `null` before the first run and after a failed one. */
-  current: Standing | null = null;
+  current: StoreStatus | null = null;
 
   /** `countSilent` counts the sources that have gone silent. */
   constructor(pool: Pool, countSilent: () => Promise<number>) {
@@ -112,13 +112,13 @@ export class StandingReader {
             and inet_server_addr() is not distinct from inet_client_addr()
           then current_setting('data_directory') end as folder,
           (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
-        from delivery_standing() as d, pg_stat_archiver as a`);
+        from delivery_status() as d, pg_stat_archiver as a`);
     return row as Row;
   }
 }
 
 /** `null` also when the runtime lacks the permission. */
-async function diskOf(folder: string | null): Promise<Standing["disk"]> {
+async function diskOf(folder: string | null): Promise<StoreStatus["disk"]> {
   if (folder === null) return null;
   try {
     const { bsize, blocks, bavail } = await statfs(folder);

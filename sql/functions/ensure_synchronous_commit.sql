@@ -3,7 +3,7 @@
 --
 -- The commit of this transaction waits for the disk, and for the synchronous standby where there is one. It is set for the
 -- transaction: what a function sets for itself (create function … set) is undone before the commit.
-create or replace function keep_promise() returns void
+create or replace function ensure_synchronous_commit() returns void
 language plpgsql
 as $$
 begin

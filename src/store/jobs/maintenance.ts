@@ -13,7 +13,7 @@ const openCollisionsMax = 10_000;
 // About hourly, for what expires after days.
 const forgetEveryRuns = 720;
 
-export class Upkeep {
+export class Maintenance {
   readonly #pool: Pool;
   #runs = 0;
   /** When the oldest event in the outbox was accepted, ISO 8601; `null` when nothing waits. */

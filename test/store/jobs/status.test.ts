@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { StandingReader } from "../../../src/store/jobs/standing.ts";
+import { StatusReader } from "../../../src/store/jobs/status.ts";
 import { asService } from "../../support/database.ts";
 import { openStore } from "../../support/store.ts";
 import { openPool } from "../../support/pool.ts";
 
 const { databaseUrl, sql } = await openStore();
-const reader = new StandingReader(openPool(asService(databaseUrl)), () => Promise.resolve(3));
+const reader = new StatusReader(openPool(asService(databaseUrl)), () => Promise.resolve(3));
 
-async function standing() {
+async function status() {
   await reader.runOnce();
   assert.ok(reader.current);
   return reader.current;
@@ -28,20 +28,20 @@ test("a delivery is overdue from the time that it is due; what waits for a retry
   await wait("routed", 3_600);
   await wait("lost", 0);
   await pass(600);
-  const waiting = await standing();
+  const waiting = await status();
   assert.equal(waiting.overdueS, 0);
   assert.equal(waiting.unroutedTenants, 1);
   await wait("box", 0);
   await pass(900);
-  const due = await standing();
+  const due = await status();
   assert.ok(due.overdueS >= 300 && due.overdueS < 400, String(due.overdueS));
   await sql`delete from outbox`;
-  const settled = await standing();
+  const settled = await status();
   assert.deepEqual([settled.overdueS, settled.unroutedTenants], [0, 0]);
 });
 
 test("with the right to read all settings, the disk of a database on this machine is known", async () => {
-  const all = new StandingReader(openPool(databaseUrl), () => Promise.resolve(0));
+  const all = new StatusReader(openPool(databaseUrl), () => Promise.resolve(0));
   await all.runOnce();
   const { disk } = all.current ?? {};
   assert.ok(disk && disk.availableBytes > 0 && disk.availableBytes < disk.sizeBytes);

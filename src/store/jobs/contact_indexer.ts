@@ -9,7 +9,7 @@ const idlePauseMs = 1_000;
 const deadlineMs = 30_000;
 
 /** The database lets one process at a time index. */
-export class Filing {
+export class ContactIndexer {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {

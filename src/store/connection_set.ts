@@ -60,7 +60,7 @@ interface Running {
 }
 
 /** Connections of a pool to one server, opened on demand. */
-export class Generation {
+export class ConnectionSet {
   readonly openedAtMs: number = performance.now();
   readonly #options: PoolOptions;
   readonly #onClose: () => void;
@@ -69,7 +69,7 @@ export class Generation {
   readonly #running = new Set<Running>();
   readonly #role = new ServerRole();
   #wasRefusedAsReadOnly = false;
-  #isLeft = false;
+  #isDiscarded = false;
   #server: ServerAt | null = null;
   #sql: postgres.Sql | null = null;
 
@@ -88,14 +88,14 @@ export class Generation {
     await this.#opens;
     if (this.#sql !== null) return this.#sql;
     const server = await this.#options.primary.find();
-    if (this.#isLeft) throw leftBehind();
+    if (this.#isDiscarded) throw discarded();
     this.#server = server;
     return this.#sql ??= this.#connect(server);
   }
 
   #connect(server: ServerAt): postgres.Sql {
     const { primary, name, connectionsMax, statementTimeoutMs, onWarning, settings } = this.#options;
-    const known = Generation.#arrayTypes;
+    const known = ConnectionSet.#arrayTypes;
     const sql = connectTo(primary.address, server, {
       max: connectionsMax,
       connect_timeout: 2,
@@ -141,9 +141,9 @@ export class Generation {
   }
 
   /** Whether it is connected to a server that is no longer the known primary. */
-  get isElsewhere(): boolean {
-    const { known } = this.#options.primary;
-    return this.#server !== null && known !== null && known !== this.#server;
+  get isOnOldPrimary(): boolean {
+    const { current } = this.#options.primary;
+    return this.#server !== null && current !== null && current !== this.#server;
   }
 
   get running(): readonly Running[] {
@@ -156,7 +156,7 @@ export class Generation {
    * @throws {Unavailable} when the set is discarded meanwhile
    */
   async run<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#isLeft) throw leftBehind();
+    if (this.#isDiscarded) throw discarded();
     const running: Running = { startedAtMs: performance.now(), query: null, fail: () => {} };
     this.#running.add(running);
     try {
@@ -170,10 +170,10 @@ export class Generation {
         }).then(resolve, reject);
       });
       const options = this.#sql?.options as postgres.Sql["options"];
-      Generation.#arrayTypes ??= options;
+      ConnectionSet.#arrayTypes ??= options;
       // For connections that this set has yet to open.
       options.fetch_types = false;
-      letGo(running.query);
+      releaseParameters(running.query);
       // Takes the rows out of the result, which would retain them.
       return Array.isArray(rows) ? rows.splice(0) as T : rows;
     } catch (error) {
@@ -185,8 +185,8 @@ export class Generation {
   }
 
   /** Its server was silent, disappeared or takes no writes: search for the primary before the next connection. */
-  doubt(): void {
-    if (this.#server !== null) this.#options.primary.doubt(this.#server);
+  invalidatePrimary(): void {
+    if (this.#server !== null) this.#options.primary.invalidate(this.#server);
   }
 
   /** Whether one of these statements is still running. */
@@ -198,9 +198,9 @@ export class Generation {
    * Closes the connections, fails what runs, and has the server cancel it: a backend that waits for a synchronous
    * standby notices neither its client's end nor its timeout, and would occupy a connection.
    */
-  async abandon(): Promise<void> {
-    this.#isLeft = true;
-    for (const { fail } of this.#running) fail(leftBehind());
+  async discard(): Promise<void> {
+    this.#isDiscarded = true;
+    for (const { fail } of this.#running) fail(discarded());
     if (this.#server === null || this.#sql === null) return;
     const cancelled = this.#cancelRunning(this.#server);
     // A pooler forgets the statement with its client, so cancel first. A server would go on with the next queued
@@ -252,12 +252,12 @@ function cancelBackend(
  * Chosen: V8 frees such self-referencing objects only in a major collection, and with them the text of a whole batch:
  * 80 % of the intake's garbage (Node 20 and 24).
  */
-function letGo(query: unknown): void {
+function releaseParameters(query: unknown): void {
   if (query instanceof Promise && "args" in query) {
     Object.assign(query, { args: [], parameters: [], string: "", signature: "" });
   }
 }
 
-function leftBehind(): Unavailable {
-  return new Unavailable("the connection was left behind");
+function discarded(): Unavailable {
+  return new Unavailable("the connection was discarded");
 }

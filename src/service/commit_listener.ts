@@ -7,16 +7,16 @@
 
 import type { Delivery } from "../delivery/delivery.ts";
 import { isQueued } from "../store/serving/accept.ts";
-import type { HandOver } from "../store/serving/committer.ts";
+import type { CommitListener } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Totals } from "../store/serving/totals.ts";
 
 /** Passes commits on to these; `delivery` is `null` without an actions tier. */
-export function handOver(
+export function commitListener(
   { heartbeat, totals, delivery }: { heartbeat: Heartbeat; totals: Totals; delivery: Delivery | null },
-): HandOver {
+): CommitListener {
   return {
-    committed(entries, decisions) {
+    onCommitted(entries, decisions) {
       heartbeat.committed();
       const woken = new Set<number>();
       for (const [index, entry] of entries.entries()) {
@@ -26,6 +26,6 @@ export function handOver(
       }
       delivery?.wake(woken);
     },
-    failed: (error) => heartbeat.commitFailed(error),
+    onFailed: (error) => heartbeat.commitFailed(error),
   };
 }
