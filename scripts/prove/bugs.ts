@@ -50,7 +50,11 @@ export const bugs: readonly Bug[] = [
     "sql/functions/ensure_synchronous_commit.sql",
     "if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then",
     "if true then",
-  ], ["sql/functions/ensure_synchronous_commit.sql", "'synchronous_commit', 'on'", "'synchronous_commit', 'off'"]),
+  ], [
+    "sql/functions/ensure_synchronous_commit.sql",
+    "'synchronous_commit', 'on'",
+    "'synchronous_commit', 'off'",
+  ]),
   bug("unknown outcome accepted", "a commit whose outcome is unknown is answered 202", [
     "cut_before_commit",
     "cut_after_commit",
