@@ -259,6 +259,11 @@ write_settings() {
   install -d -m 700 "$credentials" "$credentials/intake" "$credentials/actions"
   write_once "$credentials/intake/DATABASE_URL" "$service_url"
   write_once "$credentials/actions/ACTIONS_DATABASE_URL" "$actions_url"
+  # Signs the links in digests; both processes need the same one.
+  if ! grep -q '^FORMS_LINK_SECRET' "$intake" "$actions"; then
+    write_once "$credentials/intake/FORMS_LINK_SECRET" "$(openssl rand -base64 32)"
+    write_once "$credentials/actions/FORMS_LINK_SECRET" "$(cat "$credentials/intake/FORMS_LINK_SECRET")"
+  fi
   if [ -n "$contact" ]; then set_default "$intake" CONTACT_EMAIL "$contact" option; fi
   if has_certificate; then
     set_default "$intake" TLS_CERT_FILE "$etc/tls/cert.pem"
@@ -269,13 +274,14 @@ write_settings() {
     if [ -n "$domain" ]; then
       local port=:${public[$surface]#*:} before="^${surface^^}_URL=https\\?://${private[$surface]}\$"
       # The URL from before it had a public name.
-      ! grep -q "$before" "$intake" || sed -i "\\,$before,d" "$intake"
+      ! grep -q "$before" "$intake" "$actions" || sed -i "\\,$before,d" "$intake" "$actions"
       set_default "$intake" "${surface^^}_URL" "https://$domain${port%:443}" option
     else
       # The URL until it has a public name.
       set_default "$intake" "${surface^^}_URL" "$scheme://${private[$surface]}"
     fi
   done
+  set_default "$actions" FORMS_URL "$(setting "$intake" FORMS_URL)"
   set_default "$intake" SITE_DIR "$var/site"
   set_default "$intake" ACTIONS_URL https://localhost:9443
   set_default "$intake" ACTIONS_CA_FILE "$folder/ca.pem"

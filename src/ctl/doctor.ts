@@ -47,6 +47,8 @@ interface Source {
   /** For people. */
   readonly name: string;
   readonly findings: readonly Line[];
+  /** The distinct values of `FORMS_LINK_SECRET` in the files. */
+  readonly linkSecrets: ReadonlySet<string>;
 }
 
 function readSource(files: readonly string[], surroundings: Surroundings): Source {
@@ -58,14 +60,19 @@ function readSource(files: readonly string[], surroundings: Surroundings): Sourc
       environment: development ?? environment,
       name: development === null ? "this shell's environment" : "the npm start that runs here",
       findings: [],
+      linkSecrets: new Set(),
     };
   }
   // As systemd has it: nothing of whoever runs the command.
   const environment: Record<string, string> = {};
   const findings: Line[] = [];
+  const linkSecrets = new Set<string>();
   for (const file of files) {
     try {
-      Object.assign(environment, parseEnvironmentFile(readFileSync(file, "utf8")));
+      const settings: Record<string, string> = parseEnvironmentFile(readFileSync(file, "utf8"));
+      Object.assign(environment, settings);
+      takeSecrets(settings);
+      if (settings.FORMS_LINK_SECRET?.trim()) linkSecrets.add(settings.FORMS_LINK_SECRET.trim());
       if ((statSync(file).mode & 0o007) !== 0) {
         const text = `everybody on this machine may read ${file}, and it has passwords`;
         findings.push({ check: "Settings files", ...warning(text, `chmod 600 ${file}`) });
@@ -74,7 +81,7 @@ function readSource(files: readonly string[], surroundings: Surroundings): Sourc
       throw new Refused(`${file} cannot be read (${codeOf(error)}); sudo may help`);
     }
   }
-  return { environment, name: files.join(" and "), findings };
+  return { environment, name: files.join(" and "), findings, linkSecrets };
 }
 
 /** What the reader of a process's settings says of them. */
@@ -163,6 +170,7 @@ async function examine(input: Input, surroundings: Surroundings): Promise<Line[]
     database: own ?? actionsDatabase,
     actionsDatabase: own === null ? null : actionsDatabase,
     backupStamp: input.option("backup-stamp") ?? null,
+    linkSecrets: source.linkSecrets,
     nowMs: Date.now(),
   };
   const all = [

@@ -16,6 +16,7 @@ import type { Environment } from "#src/settings/reader.ts";
 import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { failureSentence, storeFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
+import { listTenants } from "#src/store/operator/tenants.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { leftBehind, readRelease, readSchemaState } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
@@ -46,6 +47,8 @@ export interface Situation {
   readonly actionsDatabase: Database | null;
   /** A file that a backup touches when it is done. */
   readonly backupStamp: string | null;
+  /** The distinct values of `FORMS_LINK_SECRET`: the service and the actions process need the same one. */
+  readonly linkSecrets: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
@@ -419,6 +422,18 @@ async function mailServer({ actions, environment }: Situation): Promise<Finding[
   }
 }
 
+async function digestLinks({ linkSecrets, isOfProcess, database }: Situation): Promise<Finding[]> {
+  const fix = "set the same FORMS_LINK_SECRET for both processes (lead-setup adds it) and restart them";
+  if (linkSecrets.size > 1) {
+    return [failure("FORMS_LINK_SECRET differs between the two processes: links in digests fail", fix)];
+  }
+  const tenants = await database?.facts().then(() => listTenants(database.pool)).catch(() => []) ?? [];
+  const using = tenants.filter((tenant) => tenant.digestActions && tenant.disabledAt === null);
+  if (!isOfProcess || using.length === 0) return [];
+  if (linkSecrets.size === 1) return [ok(`links for the digests of ${counted(using.length, "tenant")}`)];
+  return [warning(`FORMS_LINK_SECRET is not set: the digest of ${using[0]?.slug} has no links`, fix)];
+}
+
 const gib = 1024 ** 3;
 // The database stops at a full disk, and a day's leads and their log need room: yellow while there is time.
 const roomMin = { warning: { share: 0.15, bytes: 2 * gib }, failure: { share: 0.05, bytes: gib / 2 } };
@@ -493,5 +508,6 @@ export const checks: readonly Check[] = [
   { name: "Backup", run: whenThere(backup) },
   { name: "Actions tier", run: actionsTier },
   { name: "Mail server", run: mailServer },
+  { name: "Digest links", run: digestLinks },
   { name: "Disk", run: disk },
 ];

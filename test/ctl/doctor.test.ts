@@ -216,3 +216,25 @@ test("a public certificate is checked for its names, its age and the order of it
     ["warning", "clients may refuse TLS_CERT_FILE (chain_out_of_order)"],
   ]);
 });
+
+test("tenants whose digests have links need the same FORMS_LINK_SECRET for both processes", async () => {
+  const secrets = ["s".repeat(32), "t".repeat(32)];
+  const forms = { FORMS_URL: "https://forms.example.com" };
+  const check = async (...[own, other]: readonly (string | undefined)[]) => {
+    const of = (secret: string | undefined): Settings => secret ? { FORMS_LINK_SECRET: secret } : {};
+    const { of: findings, stdout } = await diagnose([{ ...intake, ...of(own) }, {
+      ...actions,
+      ...forms,
+      ...of(other),
+    }]);
+    assert.ok(secrets.every((secret) => !stdout.includes(secret)));
+    return findings("Digest links").map(({ state }) => state);
+  };
+  assert.deepEqual(await check(), []);
+  const options = { env: { DATABASE_URL: database.url } };
+  await runCtl(["tenant", "add", "linked", "--name", "Linked"], options);
+  await runCtl(["tenant", "set", "linked", "--digest-actions", "on"], options);
+  assert.deepEqual(await check(), ["warning"]);
+  assert.deepEqual(await check(secrets[0], secrets[0]), ["ok"]);
+  assert.deepEqual(await check(...secrets), ["failure"]);
+});

@@ -88,7 +88,7 @@ if (missing !== null) {
 
   test("the passwords are in files of root's alone, and in no log and no command line", async () => {
     const modes = await machine.shell(
-      "stat -c '%a %U' /etc/lead-intake/{intake.env,owner_database_url,credentials/intake/DATABASE_URL}",
+      "stat -c '%a %U' /etc/lead-intake/{intake.env,owner_database_url,credentials/intake/DATABASE_URL}; cd /etc/lead-intake/credentials; cmp intake/FORMS_LINK_SECRET actions/FORMS_LINK_SECRET",
     );
     assert.equal(modes, "600 root\n".repeat(3));
     const found = await machine.shell(`
