@@ -109,6 +109,7 @@ test("lead send-again puts a delivered lead back, marked as a repeat; the tier d
   assert.equal(callsOf(eventId).length, 2);
   const [entry] = await stand.sql`select action, subject, detail from audit order by id desc limit 1`;
   assert.deepEqual(entry, { action: "event.send_again", subject: eventId, detail: null });
+  assert.match((await runCtl(["lead", "show", eventId], on)).stdout, / {2}sent again by an operator \(ctl /);
 });
 
 test("--effect has one kind done again; the others stay done, also those that were added since", async () => {

@@ -297,6 +297,11 @@ async function testPage(): Promise<void> {
         await own.locator(`input[name="view"][value="${view}"]`).check();
         assert.ok(await own.evaluate(() => document.documentElement.scrollWidth) <= width, name);
         assert.deepEqual(await own.evaluate(faintTexts), [], name);
+        const widths = await own.locator("table:has(th:text-is('Stored')) td").evaluateAll((cells) =>
+          cells.map((cell) => cell.clientWidth)
+        );
+        assert.ok(widths.every((cell) => cell >= 64), `${name}: ${widths}`);
+        assert.ok(name !== "complete" || widths.length > 3);
       }
       await own.evaluate(() => document.querySelectorAll("details").forEach((one) => one.open = true));
       assert.deepEqual(await own.evaluate(faultsOfAccess), []);

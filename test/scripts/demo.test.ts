@@ -63,6 +63,18 @@ test("npm run demo fills the database of npm start with a month that the operato
   assert.match(found?.clock, /^ select clock_timestamp\(\) $/);
   assert.deepEqual([found?.routes, found?.sandboxes], [0, true], "nothing of it can leave this machine");
 
+  const deaths = await sql`
+    select d.reason, count(*)::int as attempts from dead_letter as d join attempt as a using (event_id)
+    group by d.event_id, d.reason`;
+  assert.ok(
+    deaths.every(({ attempts }) => attempts === 24),
+    "dead after the attempts that the documents name",
+  );
+  assert.ok(deaths.some(({ reason }) => reason === "crm failed: http_401"));
+  const unnamed = await sql`
+    select slug from tenant as t where slug like 'demo-%' and not exists (select from audit where subject = t.slug)`;
+  assert.deepEqual([...unnamed], [], "the audit names each tenant");
+
   const second = demo(copy.folder);
   assert.equal(second.status, 0);
   assert.match(second.stdout, /nothing was changed/);

@@ -204,10 +204,19 @@ test("a second npm start beside a first says where that one runs, starts nothing
 
 test("wrong settings are all named, and nothing is started", async () => {
   const copy = copyCheckout();
-  const started = start(copy.folder, { INTAKE_KEY_BURST: "many", TRUSTED_PROXIES: "nobody" });
+  const started = start(copy.folder, {
+    INTAKE_KEY_BURST: "many",
+    TRUSTED_PROXIES: "nobody",
+    INTAKE_LISTN: "127.0.0.1:1",
+  });
   assert.equal(await started.ended, 2);
   assert.match(started.output(), /INTAKE_KEY_BURST/);
   assert.match(started.output(), /TRUSTED_PROXIES/);
+  assert.equal(
+    started.output().match(/INTAKE_LISTN/g)?.length,
+    1,
+    "both processes read it, and it is named once",
+  );
   assert.ok(!existsSync(join(copy.folder, ".data")));
   copy.remove();
 });

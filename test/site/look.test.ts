@@ -98,6 +98,7 @@ async function testLook(): Promise<void> {
     test(`at ${width} pixels in ${colorScheme} nothing sticks out, and everything can be read and reached by keyboard`, async () => {
       await visit({ viewport: { width, height: 800 }, colorScheme }, async (page, path) => {
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, path);
+        assert.deepEqual(await page.evaluate(scrolledCommands), [], path);
         assert.deepEqual(await page.evaluate(faintTexts), [], path);
         assert.deepEqual(await page.evaluate(faultsOfAccess), [], path);
       });
@@ -126,4 +127,11 @@ async function testLook(): Promise<void> {
     assert.equal(await plain.locator("button.copy").count(), 0);
     await plain.close();
   });
+}
+
+/** The command lines that a reader has to scroll sideways. */
+function scrolledCommands(): string[] {
+  return [...document.querySelectorAll("pre")]
+    .filter((block) => /^\s*curl /.test(block.textContent ?? "") && block.scrollWidth > block.clientWidth)
+    .map((block) => (block.textContent ?? "").slice(0, 60));
 }

@@ -233,6 +233,9 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
     /Effects CRM to crm\.example done 200 20\d\d-\d\d-\d\d \S+ .*It said: &lt;script&gt;alert\(1\)/,
   );
   assert.match(plain, /Email to l…@acme\.example failed 451 .*smtp_deferred_451, tried 3 times/);
+  assert.match(plain, /Send again… Send it once more to CRM .*\? The customer gets it twice/);
+  const unasked = text.replaceAll(/<details class="ask">[^]*?<\/details>/g, "");
+  assert.doesNotMatch(unasked, /send-again/, "the button is behind a question");
   const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"], ["seen", "1"]]);
   assert.match(done.text, /It is sent once more, at once/);
   assert.match(done.text, /Sent again/);
@@ -578,6 +581,7 @@ test("the search finds by person, state and flag, in pages, and its list shows a
       "last_name=qui",
       "source=searched&kind=lead&state=pending",
       `tenant=${searchKey.tenant.slug}&since=2020-01-01&until=&flag=`,
+      "source=searched&since=7d",
     ]
   ) {
     const first = await found(query);
@@ -588,7 +592,14 @@ test("the search finds by person, state and flag, in pages, and its list shows a
     assert.deepEqual(second.ids, ids.slice(50));
     assert.equal(second.next, undefined);
   }
-  assert.match((await found("email=nobody%40quill.example")).text, /Nothing matches/);
+  const nobody = await found("email=nobody%40quill.example");
+  assert.match(nobody.text, /Nothing matches/);
+  assert.equal(
+    nobody.text.match(/ name="(since|until)"[^>]* type="date"/g)?.length,
+    2,
+    "days come from a picker",
+  );
+  assert.deepEqual((await found("source=searched&until=1h")).ids, []);
   assert.deepEqual((await found(`id=${ids[3]}`)).ids, [ids[3]]);
   assert.match((await found("id=06600000000000000000000000000000000000")).text, /Nothing matches/);
   assert.deepEqual((await found(`state=dead&source=searched`)).ids, []);
