@@ -7,8 +7,8 @@
 import { type Chance, chance } from "./chance.ts";
 import { Client, type Request } from "./client.ts";
 import { nowMs, pause } from "./clock.ts";
-import type { Asked, Key, What } from "./history.ts";
-import { type Content, formOf, invalidBody, keyText, leadOf, notJson } from "./leads.ts";
+import type { Asked, Key, PostKind, What } from "./history.ts";
+import { type Content, formOf, keyText, leadOf, refusals, type Refused } from "./leads.ts";
 import type { World } from "./world.ts";
 
 /** A request that is to be sent; what is left out is that of a body that nothing is stored of. */
@@ -20,11 +20,12 @@ interface Question extends Partial<Pick<Asked, "idempotencyKey" | "content" | "e
   readonly body: string;
   readonly how?: Request["how"];
   readonly path?: string;
+  readonly method?: string;
 }
 
 /** Something that was posted and may be posted again. */
 interface Posted {
-  readonly what: "lead" | "form" | "trapped_form";
+  readonly what: PostKind;
   readonly tenant: string;
   readonly idempotencyKey: string | null;
   readonly content: Content;
@@ -32,11 +33,24 @@ interface Posted {
 }
 
 const lastCaller = 200;
-const burstSize = { burst_of_key: 220, burst_of_address: 90 } as const;
+/** How many at once, from which address and by which key; those of the last three meet a published limit. */
+const bursts = {
+  burst_of_key: { size: 220, address: "127.9.0.3", label: "tight", what: "probe", path: undefined },
+  burst_of_address: { size: 90, address: "127.200.0.3", label: "kept", what: "probe", path: undefined },
+  burst_of_forms: {
+    size: 450,
+    address: "127.9.0.5",
+    label: "tight forms",
+    what: "unknown_form",
+    path: "/v1/forms/tight/contacts",
+  },
+} as const satisfies Record<string, { readonly what: What; readonly [name: string]: unknown }>;
 const keptMax = 200;
 /** Whoever has not heard of a revocation goes on for so long. */
 const unheardMs = 5_000;
 const triesMax = 10;
+
+const addressOf = (caller: number) => `127.0.${caller >> 7}.${2 + caller % 128}`;
 
 /** All callers of a round. */
 export class Callers {
@@ -49,6 +63,8 @@ export class Callers {
   #rounds = 0;
   /** Whether all are to come to an end. */
   isStopping = false;
+  /** How often each verb was done. */
+  readonly verbs: Record<string, number> = {};
 
   constructor(world: World) {
     this.#world = world;
@@ -74,10 +90,20 @@ export class Callers {
     await this.#running;
   }
 
+  /** Does each verb until it was done so often. */
+  async doEach(times: number): Promise<void> {
+    const last = new Caller(lastCaller - 1, this, this.#world, chance(this.#world.plan.seed));
+    for (const verb of last.verbs) {
+      for (let tries = 0; (this.verbs[verb] ?? 0) < times && tries < 2 * times; tries += 1) {
+        await last.do(verb);
+      }
+    }
+  }
+
   /** Posts some leads when all others have stopped. */
   async postLast(count: number): Promise<void> {
     const last = new Caller(lastCaller, this, this.#world, chance(this.#world.plan.seed));
-    await Promise.all(Array.from({ length: count }, () => last.post()));
+    await Promise.all(Array.from({ length: count }, () => last.toTheEnd(last.make("lead", "north"))));
   }
 
   /** Posts as many as that of a kind to one tenant at once, without Idempotency-Keys. */
@@ -104,24 +130,25 @@ export class Callers {
     }));
     await this.repeat(used);
     const others = await this.postAtOnce("lead", 3 * count, "north");
-    const named = (content: Content, index: number): string => {
+    // With the address of one of them instead of its own.
+    const named = (content: Content, index: number): Pick<Posted, "content" | "body"> => {
+      const email = this.related[index];
       const text = content.spell(chance(index)).trim().replace(/\s*"email":\s*"[^"]*",?/, "");
-      return `{"email":"${this.related[index]}",${text.slice(1)}`.replace(/,\s*}$/, "}");
+      const flags = (content.expected.flags as string[]).filter((flag) => flag !== "email_shape_suspect");
+      return {
+        body: `{"email":"${email}",${text.slice(1)}`.replace(/,\s*}$/, "}"),
+        content: { ...content, name: `${content.name}-own`, expected: { ...content.expected, flags, email } },
+      };
     };
     // Of some people there are leads of their own, and leads kept aside under others' Idempotency-Keys.
-    await this.repeat(others.map(({ content }, index) => {
-      const isTheirs = index < count;
-      const body = isTheirs ? named(content, index) : content.spell(chance(index));
-      const expected = { ...content.expected, ...(isTheirs ? { email: this.related[index] } : {}) };
-      return { ...(used[index % used.length] as Posted), content: { ...content, expected }, body };
-    }));
+    await this.repeat(others.map((one, index) => ({
+      ...(used[index % used.length] as Posted),
+      ...(index < count
+        ? named(one.content, index)
+        : { content: one.content, body: one.content.spell(chance(index)) }),
+    })));
     await this.repeat(
-      others.slice(0, count).map((one, index) => {
-        const content = { ...one.content, name: `${one.content.name}-own` };
-        const flags = (content.expected.flags as string[]).filter((flag) => flag !== "email_shape_suspect");
-        const expected = { ...content.expected, flags, email: this.related[index] };
-        return { ...one, content: { ...content, expected }, body: named(content, index) };
-      }),
+      others.slice(0, count).map((one, index) => ({ ...one, ...named(one.content, index) })),
     );
   }
 
@@ -140,20 +167,24 @@ export class Callers {
 
   /** Sends one request and notes it. */
   async ask(question: Question): Promise<Asked> {
-    const { key, how, path = "/v1/intake", address = `127.0.0.${2 + question.caller}`, ...rest } = question;
+    const { key, how, path = "/v1/intake", address = addressOf(question.caller) } = question;
+    const { what, caller, body, idempotencyKey = null, content = "", expected = {}, method = "POST" } =
+      question;
     const node = this.#world.nodes[question.node];
     const asked: Asked = {
-      ...{ idempotencyKey: null, content: "", expected: {}, ...rest, address },
+      ...{ what, caller, node: question.node, body, idempotencyKey, content, expected, address },
+      requestId: `${this.asked.length} of the proof`,
       ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, answer: null, failure: null },
     };
     this.asked.push(asked);
     try {
       asked.answer = await this.#client(address).send({
         port: (path === "/v1/intake" ? node?.intakePort : node?.formsPort) ?? 0,
-        ...{ method: "POST", path, body: question.body },
+        ...{ method, path, body },
         headers: {
           "Content-Type": "application/json",
           "X-API-Key": key.text,
+          "X-Request-Id": asked.requestId,
           ...(asked.idempotencyKey === null ? {} : { "Idempotency-Key": asked.idempotencyKey }),
         },
         ...(how === undefined ? {} : { how }),
@@ -165,15 +196,44 @@ export class Callers {
     return asked;
   }
 
-  /** Many checks of a key at once: of one that has the published limit, or from an address that has it. */
-  async burst(kind: "burst_of_key" | "burst_of_address", node: number): Promise<void> {
-    const isOfKey = kind === "burst_of_key";
-    const key = this.#world.notes.keys.find(({ limit, label }) =>
-      isOfKey ? limit !== null : label === "kept"
-    );
-    const address = isOfKey ? "127.9.0.3" : "127.200.0.3";
-    const question = { what: "probe", caller: -1, node, key: key as Key, body: "{}", address } as const;
-    await Promise.all(Array.from({ length: burstSize[kind] }, () => this.ask(question)));
+  /** Many requests at once: by a key or from an address that has the published limit. */
+  async burst(kind: keyof typeof bursts, node: number): Promise<void> {
+    const { size, label, ...rest } = bursts[kind];
+    const key = this.#world.notes.keys.find((one) => one.label === label) as Key;
+    const make: (chance: Chance, name: string, tenant: string) => Refused = refusals[rest.what];
+    const { expected } = make(chance(0), "", "tight");
+    const question = {
+      caller: -1,
+      node,
+      key,
+      body: "{}",
+      ...rest,
+      path: rest.path ?? "/v1/intake",
+      expected,
+    };
+    await Promise.all(Array.from({ length: size }, () => this.ask(question)));
+  }
+
+  /** Posts by each of these keys at once. */
+  async postBy(keys: readonly Key[]): Promise<void> {
+    this.#rounds += 1;
+    const last = new Caller(lastCaller + this.#rounds, this, this.#world, chance(this.#world.plan.seed));
+    await Promise.all(keys.map((key) => last.postBy(key)));
+  }
+
+  /** Posts by these keys while something is done to them, and after it. */
+  async postMeanwhile(keys: readonly Key[], act: () => Promise<unknown>): Promise<void> {
+    this.#rounds += 1;
+    const how = chance(this.#world.plan.seed + this.#rounds);
+    const last = new Caller(lastCaller + this.#rounds, this, this.#world, how);
+    let isOver = false;
+    const posting = [1, 2].map(async () => {
+      while (!isOver) await last.postBy(how.pick(keys));
+    });
+    await act();
+    isOver = true;
+    await Promise.all(posting);
+    await this.postBy(keys);
   }
 }
 
@@ -193,44 +253,74 @@ class Caller {
     this.#how = how;
   }
 
+  /** What callers do, with how often of a hundred times; what comes to nothing returns `false`. */
+  readonly #verbs: Readonly<Record<string, readonly [share: number, act: () => Promise<unknown>]>> = {
+    "new lead": [36, () => this.toTheEnd(this.#newLead(this.#how.oneIn(3) ? null : this.#freshKey()))],
+    "form": [5, () => this.toTheEnd(this.#newForm("form"))],
+    "trapped form": [3, () => this.toTheEnd(this.#newForm("trapped_form"))],
+    "spam form": [3, () => this.toTheEnd(this.#newForm("spam_form"))],
+    "repeat": [8, () => this.#again()],
+    "other content under a used key": [6, () => this.#other()],
+    "same to another tenant": [5, () => this.#sameElsewhere()],
+    "several at once": [6, () => this.#atOnce()],
+    "keys that differ in one character": [2, () => this.#twins()],
+    "dripping lead": [3, () => this.#inPieces("drip")],
+    "lead cut short": [4, () => this.#inPieces("cut")],
+    ...Object.fromEntries(
+      (Object.keys(refusals) as (keyof typeof refusals)[]).map((what) =>
+        [`refused: ${what}`, [what === "invalid" ? 4 : 1.5, () => this.#refused(what)]] as const
+      ),
+    ),
+  };
+
+  get verbs(): string[] {
+    return Object.keys(this.#verbs);
+  }
+
   /** Does one of the things that callers do. */
-  async act(): Promise<unknown> {
-    const how = this.#how;
-    const dice = how.below(100);
-    if (dice < 40) return await this.toTheEnd(this.#newLead(how.oneIn(3) ? null : this.#freshKey()));
-    if (dice < 48) return await this.#again();
-    if (dice < 53) return await this.#otherLead();
-    if (dice < 58) return await this.#sameElsewhere();
-    if (dice < 66) return await this.#atOnce();
-    if (dice < 76) return await this.toTheEnd(this.#newForm(how.oneIn(5)));
-    if (dice < 82) {
-      this.#made += 1;
-      const { body, fields } = invalidBody(how, this.#name);
-      return await this.#ask("invalid", body, { expected: fields });
+  async act(): Promise<void> {
+    let dice = this.#how.below(100);
+    for (const [verb, [share]] of Object.entries(this.#verbs)) {
+      dice -= share;
+      if (dice < 0) return await this.do(verb);
     }
-    if (dice < 86) return await this.#ask("probe", "{}");
-    if (dice < 89) return await this.#ask("not_json", notJson(how));
-    if (dice < 90) {
-      return await this.#ask("too_large", JSON.stringify({ project_details: "x".repeat(70_000) }));
-    }
-    const post = this.#newLead(dice < 92 ? null : this.#freshKey());
-    if (dice < 92) {
-      const key = { id: 0, text: keyText(how, "lead_live_"), tenant: post.tenant };
-      return await this.#ask("unknown_key", post.body, { key, content: post.content.name });
-    }
-    await this.#send(post, dice < 96 ? "drip" : "cut");
+  }
+
+  /** Does it, and counts it. */
+  async do(verb: string): Promise<void> {
+    const { verbs } = this.#callers;
+    if (await this.#verbs[verb]?.[1]() !== false) verbs[verb] = (verbs[verb] ?? 0) + 1;
+  }
+
+  /** Posts one by this key, and does not try again. */
+  async postBy(key: Key): Promise<void> {
+    await this.#send(this.make(key.surface === "intake" ? "lead" : "form", key.tenant), { key });
+  }
+
+  async #inPieces(how: "drip" | "cut"): Promise<void> {
+    const post = this.#newLead(this.#how.oneIn(3) ? null : this.#freshKey());
+    await this.#send(post, { how });
     this.#keep(post);
+  }
+
+  async #refused(what: keyof typeof refusals): Promise<void> {
+    this.#made += 1;
+    const how = this.#how;
+    const isForm = what.includes("form") || what === "wrong_tenant";
+    const tenant = isForm ? how.pick(["north", "south", "bare"]) : this.#tenant();
+    const make: (chance: Chance, name: string, tenant: string) => Refused = refusals[what];
+    const known = this.#key(tenant, isForm ? "forms" : "intake");
+    const unknown = { id: 0, text: keyText(how, "lead_live_"), tenant };
+    // What comes before the key is looked at needs none.
+    const isUnknown = what === "unknown_key" ||
+      (what === "too_large" || what === "wrong_method") && how.oneIn(2);
+    await this.#ask(what, "", { ...make(how, this.#name, tenant), key: isUnknown ? unknown : known });
   }
 
   /** Makes one of its kind for a tenant, without an Idempotency-Key. */
   make(what: Posted["what"], tenant: string): Posted {
-    const one = what === "lead" ? this.#newLead(null) : this.#newForm(what === "trapped_form");
+    const one = what === "lead" ? this.#newLead(null) : this.#newForm(what);
     return { ...one, tenant, idempotencyKey: null };
-  }
-
-  /** Posts one new lead, to the end. */
-  async post(): Promise<void> {
-    await this.toTheEnd(this.#newLead(this.#freshKey()));
   }
 
   get #name(): string {
@@ -246,7 +336,8 @@ class Caller {
   #key(tenant: string, surface: "intake" | "forms"): Key {
     const { keys, revoked } = this.#world.notes;
     const gone = new Set(
-      revoked.filter(({ returnedAtMs }) => nowMs() - returnedAtMs > unheardMs).map(({ keyId }) => keyId),
+      revoked.filter(({ returnedAtMs, until }) => until === undefined && nowMs() - returnedAtMs > unheardMs)
+        .map(({ keyId }) => keyId),
     );
     const all = keys.filter((key) => key.tenant === tenant && key.surface === surface && key.limit === null);
     // A revoked one is tried now and then.
@@ -263,11 +354,11 @@ class Caller {
     return { what: "lead", tenant: this.#tenant(), idempotencyKey, content, body: content.spell(this.#how) };
   }
 
-  #newForm(trap: boolean): Posted {
+  #newForm(what: Exclude<PostKind, "lead">): Posted {
     this.#made += 1;
-    const content = formOf(this.#how, this.#name, { trap });
+    const content = formOf(this.#how, this.#name, what);
     return {
-      ...{ what: trap ? "trapped_form" : "form", content, body: content.spell(this.#how) },
+      ...{ what, content, body: content.spell(this.#how) },
       tenant: this.#how.pick(["north", "south", "bare"]),
       idempotencyKey: this.#how.oneIn(2) ? null : this.#freshKey(),
     };
@@ -285,12 +376,12 @@ class Caller {
     });
   }
 
-  /** Posts it, by any key of the tenant. */
-  async #send(post: Posted, how?: "drip" | "cut"): Promise<Asked> {
+  /** Posts it, by any key of the tenant or this one. */
+  async #send(post: Posted, { how, key }: { how?: "drip" | "cut"; key?: Key } = {}): Promise<Asked> {
     const isLead = post.what === "lead";
     return await this.#ask(how === "cut" ? "cut_short" : post.what, post.body, {
       ...{ idempotencyKey: post.idempotencyKey, content: post.content.name, expected: post.content.expected },
-      key: this.#key(post.tenant, isLead ? "intake" : "forms"),
+      key: key ?? this.#key(post.tenant, isLead ? "intake" : "forms"),
       ...(isLead ? {} : { path: `/v1/forms/${post.tenant}/contact` }),
       ...(how === undefined ? {} : { how }),
     });
@@ -312,28 +403,32 @@ class Caller {
   }
 
   /** The same once more, maybe spelled otherwise. */
-  async #again(): Promise<void> {
+  async #again(): Promise<unknown> {
     const earlier = this.#earlier();
-    if (earlier === undefined) return;
+    if (earlier === undefined) return false;
     const body = this.#how.oneIn(2) ? earlier.body : earlier.content.spell(this.#how);
     await this.#send({ ...earlier, body });
   }
 
-  /** Another lead under a used Idempotency-Key. */
-  async #otherLead(): Promise<void> {
+  /** Another lead or form under a used Idempotency-Key. */
+  async #other(): Promise<unknown> {
     const earlier = this.#earlier();
-    if (earlier?.what !== "lead" || earlier.idempotencyKey === null) return;
-    this.#made += 1;
-    const content = leadOf(this.#how, this.#name);
-    await this.#send({ ...earlier, content, body: content.spell(this.#how) });
+    if (earlier === undefined || earlier.idempotencyKey === null) return false;
+    const { content, body } = this.make(earlier.what, earlier.tenant);
+    await this.#send({ ...earlier, content, body });
   }
 
   /** The same Idempotency-Key and content to another customer: that one's own lead. */
-  async #sameElsewhere(): Promise<void> {
+  async #sameElsewhere(): Promise<unknown> {
     const earlier = this.#earlier();
-    if (earlier?.what !== "lead") return;
+    if (earlier?.what !== "lead") return false;
     const tenant = this.#how.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
     await this.toTheEnd({ ...earlier, tenant });
+  }
+
+  async #twins(): Promise<void> {
+    const key = this.#how.pick([this.#freshKey().slice(0, 199), `${this.#name} `.padEnd(199, "~")]);
+    for (const end of "aAb") await this.toTheEnd(this.#newLead(`${key}${end}`));
   }
 
   async #atOnce(): Promise<void> {

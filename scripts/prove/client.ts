@@ -13,7 +13,7 @@ import type { Answer } from "./history.ts";
 /** A request. */
 export interface Request {
   readonly port: number;
-  readonly method: "POST" | "GET";
+  readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

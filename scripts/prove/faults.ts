@@ -186,20 +186,41 @@ const simple: Partial<Record<Kind, Fault>> = {
     const gone = new Set(world.notes.revoked.map(({ keyId }) => keyId));
     const key = world.notes.keys.find(({ id, label }) => label.startsWith("spare-") && !gone.has(id));
     if (key === undefined) return;
-    const fromMs = nowMs();
-    const [row] = await world.sql<{ id: number }[]>`
-      update api_key set revoked_at = service_clock() where id = ${key.id} returning id`.catch(() => []);
-    if (row === undefined) return;
-    const returnedAtMs = nowMs();
-    const databaseMs = await databaseNow(world);
-    if (databaseMs !== null) world.notes.revoked.push({ keyId: key.id, fromMs, returnedAtMs, databaseMs });
+    await revoked(
+      world,
+      [key.id],
+      () => world.sql`update api_key set revoked_at = service_clock() where id = ${key.id}`,
+    ).catch(() => {});
   },
   async day_passes({ world }) {
     await moveClock(world, dayMs);
   },
   burst_of_key: ({ callers, node }) => callers.burst("burst_of_key", node.index),
   burst_of_address: ({ callers, node }) => callers.burst("burst_of_address", node.index),
+  burst_of_forms: ({ callers, node }) => callers.burst("burst_of_forms", node.index),
 };
+
+/** Notes that keys were revoked, and until when if that is undone. */
+export async function revoked(
+  world: World,
+  keyIds: readonly number[],
+  act: () => Promise<unknown>,
+  until?: { readonly meanwhile: () => Promise<unknown>; readonly undo: () => Promise<unknown> },
+): Promise<void> {
+  const fromMs = nowMs();
+  await act();
+  const returnedAtMs = nowMs();
+  const databaseMs = await databaseNow(world);
+  if (databaseMs === null) return;
+  const notes = keyIds.map((keyId) => ({ keyId, fromMs, returnedAtMs, databaseMs }));
+  world.notes.revoked.push(...notes);
+  if (until === undefined) return;
+  await until.meanwhile();
+  const again = { fromMs: nowMs(), databaseMs: await databaseNow(world) ?? 0 };
+  await until.undo();
+  const ended = notes.map((one) => ({ ...one, until: { ...again, toMs: nowMs() } }));
+  world.notes.revoked.splice(-notes.length, notes.length, ...ended);
+}
 
 /** Sets the database's clock on. */
 export async function moveClock({ sql, notes: { clockSteps } }: World, stepMs: number): Promise<void> {

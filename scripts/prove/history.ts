@@ -5,26 +5,13 @@
  * @module
  */
 
-/** What a request is, and so which answers it may get. */
-export type What =
-  /** A valid lead, for the first time or again. */
-  | "lead"
-  /** A valid submission of a form. */
-  | "form"
-  /** The same with the hidden field filled: stored, and never delivered. */
-  | "trapped_form"
-  /** A body that fails validation. */
-  | "invalid"
-  /** A body that is no lead at all. */
-  | "not_json"
-  /** `{}`: the check of a key. */
-  | "probe"
-  /** A body over the cap. */
-  | "too_large"
-  /** A valid lead with a key that nobody has. */
-  | "unknown_key"
-  /** A valid lead of which only a part is sent. */
-  | "cut_short";
+import type { refusals } from "./leads.ts";
+
+/** A kind of post that is stored. */
+export type PostKind = "lead" | "form" | "trapped_form" | "spam_form";
+
+/** What a request is, and so which answers it may get; one that is cut short has only a part of a lead. */
+export type What = PostKind | keyof typeof refusals | "cut_short";
 
 /** What an answer said. */
 export interface Answer {
@@ -49,8 +36,9 @@ export interface Asked {
   /** Names the content, however it is spelled. */
   readonly content: string;
   readonly body: string;
-  /** What the service must make of the fields that the generator controls; empty where nothing is stored. */
+  /** What is stored of it; or of what is refused, the status of the answer, its error and fields. */
   readonly expected: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
   readonly sentAtMs: number;
   doneAtMs: number;
   /** `null`: none came, or not the whole of one. */
@@ -67,6 +55,8 @@ export interface Arrived {
   readonly tenant: string;
   /** The rest of a CRM's address; `null` at the tier. */
   readonly route: string | null;
+  /** With the customer's secret, as webhooks are. */
+  readonly isSigned: boolean;
   readonly body: string;
   readonly atMs: number;
   /** The serial number of the client's certificate; `null` at a CRM. */
@@ -102,9 +92,6 @@ export interface Happened {
   readonly noCommit: { readonly fromMs: number; readonly toMs: number; readonly stirredAtMs?: number } | null;
 }
 
-/** What {@linkcode Happened.kind} calls a time in which the machine was too busy. */
-export const slowMachine = "(machine too busy)";
-
 /** A key of the round. */
 export interface Key {
   readonly id: number;
@@ -125,16 +112,24 @@ export interface StoredEvent {
   readonly keyId: number;
   /** Milliseconds since 1970 on the database's clock. */
   readonly receivedAtMs: number;
+  readonly receivedAt: string;
   readonly idempotencyKey: string | null;
   readonly flags: readonly string[];
   readonly lead: string;
   readonly extra: string | null;
   readonly raw: string;
   readonly verdict: string | null;
+  readonly reasons: readonly string[] | null;
   /** Whom the search finds it by. */
   readonly phone: string | null;
   readonly email: string | null;
   readonly lastName: string | null;
+}
+
+/** A row of `collision`. */
+export interface StoredCollision
+  extends Pick<StoredEvent, "eventId" | "keyId" | "flags" | "lead" | "extra" | "raw"> {
+  readonly count: number;
 }
 
 /** A row of `attempt`. */
@@ -154,16 +149,20 @@ export interface Tables {
   readonly attempts: readonly StoredAttempt[];
   readonly outbox: readonly string[];
   readonly dead: readonly { readonly eventId: string; readonly reason: string | null }[];
-  /** The running counts. */
-  readonly tally: { readonly pending: number; readonly dead: number };
-  /** By the campaign's slug. */
-  readonly spendCents: Readonly<Record<string, number>>;
-  /** Other leads that were kept aside: of which event. */
-  readonly collisions: readonly { readonly eventId: string }[];
-  /** Repeats that were counted, by key. */
-  readonly duplicates: Readonly<Record<string, number>>;
+  readonly collisions: readonly StoredCollision[];
   /** Of the service's own report: accepted and spend of all keys; `null` when it was not asked. */
   readonly report: { readonly accepted: number; readonly spendCents: number } | null;
+}
+
+/** A revocation. */
+export interface Revoked {
+  readonly keyId: number;
+  readonly fromMs: number;
+  readonly returnedAtMs: number;
+  /** The database's clock when the revocation had returned, milliseconds since 1970. */
+  readonly databaseMs: number;
+  /** When the key was active again: the last moment before, and the first one after. */
+  readonly until?: { readonly fromMs: number; readonly toMs: number; readonly databaseMs: number };
 }
 
 /** What a round notes while it runs. */
@@ -172,6 +171,8 @@ export interface Notes {
   readonly keys: Key[];
   readonly looks: Look[];
   readonly happened: Happened[];
+  /** When small commits of the proof's own were confirmed, four a second where the machine has time for them. */
+  readonly beats: number[];
   /** Service processes that ended; `signal` is what they were told at `atMs`, `null` when they ended by themselves. */
   readonly ended: {
     readonly node: number;
@@ -180,8 +181,8 @@ export interface Notes {
     readonly endedAtMs: number;
     readonly code: number | string;
   }[];
-  /** `databaseMs`: the database's clock when the revocation had returned, milliseconds since 1970. */
-  readonly revoked: { keyId: number; fromMs: number; returnedAtMs: number; databaseMs: number }[];
+  /** Keys that were revoked, or suspended with their tenant. */
+  readonly revoked: Revoked[];
   /** The database's clock was set on. */
   readonly clockSteps: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number }[];
   /** Certificate files were replaced. */
@@ -211,19 +212,25 @@ export interface History extends Readonly<Notes> {
   /** Whether nothing waited any more within the time that was given; else what did. */
   readonly undrained: string | null;
   readonly tables: Tables;
-  /** What operators did, how often, and what then was not as the model says; `null` in a round without them. */
-  readonly operated: {
-    readonly found: readonly string[];
-    readonly verbs: Readonly<Record<string, number>>;
-  } | null;
+  /** Repeats that were counted, when all processes had ended in good order. */
+  readonly duplicates: number;
+  /** How often each verb was done, of callers and operators. */
+  readonly verbs: Readonly<Record<string, number>>;
+  /** What was not as the model says after operators; `null` in a round without them. */
+  readonly operated: readonly string[] | null;
   /** What the processes and the server wrote. */
   readonly logs: readonly { readonly name: string; readonly text: string }[];
 }
 
 /** Whether a request may be stored. */
 export function isPost({ what }: Pick<Asked, "what">): boolean {
-  return what === "lead" || what === "form" || what === "trapped_form";
+  return what in verdicts;
 }
+
+/** Of each kind of post, what the form finds of it. */
+export const verdicts: Readonly<Record<PostKind, string | null>> = {
+  ...{ lead: null, form: "clean", trapped_form: "honeypot", spam_form: "spam" },
+};
 
 /** The members of a JSON answer; empty when it is none. */
 export function membersOf(answer: Answer | null): Readonly<Record<string, unknown>> {
@@ -236,7 +243,7 @@ export function membersOf(answer: Answer | null): Readonly<Record<string, unknow
 }
 
 /** The id of the event that an acknowledgement names, or `""`. */
-export function namedEvent(asked: Asked): string {
+export function namedEvent(asked: Pick<Asked, "answer">): string {
   const { event_id: lead, submission_id: form } = membersOf(asked.answer);
   return String(lead ?? form ?? "");
 }

@@ -8,7 +8,7 @@
 import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { Ctl } from "./ctl.ts";
-import { moveClock } from "./faults.ts";
+import { moveClock, revoked } from "./faults.ts";
 import type { World } from "./world.ts";
 
 /** How often each verb is done. */
@@ -61,6 +61,8 @@ export class Operators {
     const { found, verbs } = this;
     const callers = this.#callers;
     const world = this.#world;
+    await callers.doEach(times);
+    await this.#revoke();
     await callers.postRelated(times);
     // Nothing but what is asked flushes the log then: what was answered and is not on disk is lost.
     world.isQuiet = true;
@@ -276,7 +278,7 @@ export class Operators {
       ],
     );
     await this.#lateSettlements();
-    for (let time = 0; time < times; time += 1) await this.#disable();
+    await this.#disable();
   }
 
   /** A claim runs out, another holder has the rows, and only then the first one says what became of its sends. */
@@ -319,7 +321,26 @@ export class Operators {
     await settle("retry", second, late);
   }
 
-  /** Disables each customer and enables it again; nothing of it is accepted meanwhile. */
+  /** Revokes keys, and disables a customer and enables it again, while posts are on their way. */
+  async #revoke(): Promise<void> {
+    const { notes } = this.#world;
+    const isActive = ({ id }: { readonly id: number }) =>
+      !notes.revoked.some(({ keyId, until }) => keyId === id && until === undefined);
+    const spare = notes.keys.filter((key) => key.label.startsWith("spare-") && isActive(key));
+    for (const key of spare.slice(-times)) {
+      const act = () => this.#ctl.run("key", "revoke", String(key.id));
+      await this.#callers.postMeanwhile([key], () => revoked(this.#world, [key.id], act));
+      this.#count("key.revoke", 1);
+    }
+    const keys = notes.keys.filter((key) => key.tenant === "south" && isActive(key));
+    const set = (verb: string) => this.#ctl.run("tenant", verb, "south");
+    const until = { meanwhile: () => this.#callers.postBy(keys), undo: () => set("enable") };
+    const disable = () => revoked(this.#world, keys.map(({ id }) => id), () => set("disable"), until);
+    for (let time = 0; time < times; time += 1) await this.#callers.postMeanwhile(keys, disable);
+    for (const verb of ["tenant.disable", "tenant.enable"]) this.#count(verb, times);
+  }
+
+  /** Disables a customer and enables it again. */
   async #disable(): Promise<void> {
     for (const [verb, isDisabled] of [["disable", true], ["enable", false]] as const) {
       const since = isDisabled ? any : null;

@@ -39,7 +39,7 @@ export const kinds = {
   downstream: [...manners.map((manner) => `downstream_${manner}` as const), "actions_kill", "actions_stop"],
   files: ["listener_certificate", "delivery_certificate"],
   // What an operator, the clients or the calendar does.
-  people: ["revoke", "burst_of_key", "burst_of_address", "day_passes"],
+  people: ["revoke", "burst_of_key", "burst_of_address", "burst_of_forms", "day_passes"],
 } as const;
 
 /** A part. */

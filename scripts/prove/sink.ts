@@ -5,6 +5,7 @@
  * @module
  */
 
+import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import https from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -96,6 +97,7 @@ export class Sink {
         tenant: isTier ? tenantOf(body) : path.split("/")[2] ?? "",
         route: isTier ? null : path.slice("/hook/".length),
         ...{ body, atMs: nowMs(), certificate, said: null, saidAtMs: null },
+        isSigned: isTier || isSigned(request.headers, path.split("/")[2] ?? "", body),
       };
       this.arrived.push(arrived);
       // Mostly as told; a few get through, as they do.
@@ -152,6 +154,16 @@ const says: Partial<Record<Manner, [status: number, text: string]>> = {
   ],
   nonsense: [299, "<html>\u0000 never mind"],
 };
+
+/** What a customer's webhooks are signed with. */
+export const secretOf = (slug: string): Buffer => createHash("sha256").update(slug).digest();
+
+/** Source: Standard Webhooks, with the time of this machine. */
+function isSigned(headers: IncomingMessage["headers"], slug: string, body: string): boolean {
+  const { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": signature } = headers;
+  const wanted = createHmac("sha256", secretOf(slug)).update(`${id}.${time}.${body}`).digest("base64");
+  return signature === `v1,${wanted}` && Math.abs(Date.now() / 1000 - Number(time)) < 60;
+}
 
 function tenantOf(body: string): string {
   try {

@@ -5,14 +5,16 @@
  */
 
 import type postgres from "postgres";
-import type { StoredAttempt, StoredEvent, Tables } from "./history.ts";
+import type { StoredAttempt, StoredCollision, StoredEvent, Tables } from "./history.ts";
 
 /** Reads all of them, when nothing writes any more. */
 export async function readTables(sql: postgres.Sql, report: Tables["report"]): Promise<Tables> {
   const events = await sql<StoredEvent[]>`
     select e.event_id as "eventId", e.kind, t.slug as tenant, e.key_id as "keyId",
-      (extract(epoch from e.received_at) * 1000)::float8 as "receivedAtMs", e.idempotency_key as "idempotencyKey", e.flags,
-      coalesce(e.lead::text, '') as lead, e.extra, coalesce(e.raw, '') as raw, s.verdict,
+      (extract(epoch from e.received_at) * 1000)::float8 as "receivedAtMs",
+      to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt",
+      e.idempotency_key as "idempotencyKey", e.flags,
+      coalesce(e.lead::text, '') as lead, e.extra, coalesce(e.raw, '') as raw, s.verdict, s.reasons,
       coalesce(c.phone, s.phone) as phone, coalesce(c.email, s.email) as email, coalesce(c.last_name, s.last_name) as "lastName"
     from event as e join tenant as t on t.id = e.tenant_id left join submission as s on s.event_id = e.event_id
       left join lead_contact as c on c.event_id = e.event_id
@@ -22,22 +24,10 @@ export async function readTables(sql: postgres.Sql, report: Tables["report"]): P
     from attempt order by event_id, number`;
   const outbox = await sql<{ id: string }[]>`select event_id as id from outbox`;
   const dead = await sql<Tables["dead"][number][]>`select event_id as "eventId", reason from dead_letter`;
-  const [tally] = await sql<Tables["tally"][]>`
-    select coalesce(sum(delta) filter (where state = 'pending'), 0)::int as pending,
-      coalesce(sum(delta) filter (where state = 'dead'), 0)::int as dead
-    from outbox_tally`;
-  const spend = await sql<{ name: string; count: number }[]>`
-    select c.slug as name, coalesce((select sum(h.cents) from campaign_charge as h where h.campaign_id = c.id), 0)::int as count
-    from campaign as c`;
-  const collisions = await sql<{ eventId: string }[]>`select event_id as "eventId" from collision`;
-  const repeats = await sql<{ name: number; count: number }[]>`
-    select key_id as name, sum(count)::int as count from duplicate_total group by key_id`;
-  const byName = (rows: readonly { readonly name: string | number; readonly count: number }[]) =>
-    Object.fromEntries(rows.map(({ name, count }) => [name, count]));
-  return {
-    ...{ events, attempts, dead, collisions, report, tally: tally ?? { pending: 0, dead: 0 } },
-    ...{ outbox: outbox.map(({ id }) => id), spendCents: byName(spend), duplicates: byName(repeats) },
-  };
+  const collisions = await sql<StoredCollision[]>`
+    select event_id as "eventId", key_id as "keyId", flags, lead::text as lead, extra, raw, count::int as count
+    from collision where raw is not null`;
+  return { events, attempts, dead, collisions, report, outbox: outbox.map(({ id }) => id) };
 }
 
 /** What a service process reports of those days; `null` without an answer. */

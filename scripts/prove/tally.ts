@@ -49,8 +49,7 @@ export class Tally {
       "keys revoked": rest.revoked.length,
       "looks at health": rest.looks.length,
     });
-    add(this.#verbs, rest.operated?.verbs ?? {});
-    for (const { what } of asked) add(this.#verbs, { [`posts: ${what.replaceAll("_", " ")}`]: 1 });
+    add(this.#verbs, rest.verbs);
   }
 
   /** Findings in all. */

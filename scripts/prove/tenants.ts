@@ -7,12 +7,13 @@
 import type postgres from "postgres";
 import type { Chance } from "./chance.ts";
 import type { Key, Notes } from "./history.ts";
-import { keyDigest, keyText } from "./leads.ts";
+import { blockedWord, keyDigest, keyText } from "./leads.ts";
+import { secretOf } from "./sink.ts";
 
 /** Whom the limits of addresses are raised for: all callers but those who are to meet them. */
 const raisedNetwork = "127.0.0.0/9";
 const farAway = "2100-01-01";
-const spareKeys = 8;
+const spareKeys = 10;
 
 interface KeyOptions {
   readonly campaign?: string;
@@ -41,7 +42,7 @@ export async function makeTenants(
       insert into tenant (slug, name, sandbox, retention_days) values (${slug}, ${slug}, ${sandbox}, ${retention}) returning id`;
     const made = { id: row?.id as number, slug, sandbox };
     tenants.push(made);
-    const secret = `whsec_${Buffer.alloc(32, made.id).toString("base64")}`;
+    const secret = `whsec_${secretOf(slug).toString("base64")}`;
     for (const [path, [source, form]] of Object.entries(routes)) {
       await sql`
         insert into actions.route (tenant_id, kind, address, secret, source, form)
@@ -66,7 +67,7 @@ export async function makeTenants(
       ) returning id`;
     keys.push({
       ...{ id: row?.id as number, tenant: of.slug, text, surface, label, campaign: campaign ?? null },
-      limit: limited ? { perMinute: 600, burst: 101 } : null,
+      limit: limited ? (forms ? { perMinute: 1200, burst: 200 } : { perMinute: 600, burst: 101 }) : null,
     });
   };
 
@@ -81,12 +82,16 @@ export async function makeTenants(
     const made = await tenant(slug, all as unknown as Record<string, [string, string]>);
     const campaign = `${slug}-spring`;
     await sql`insert into campaign (tenant_id, slug) values (${made.id}, ${campaign})`;
-    await sql`insert into form (tenant_id, form_key, required) values (${made.id}, 'contact', '{name,email}')`;
+    await sql`insert into form (tenant_id, form_key, required, blocked) values (${made.id}, 'contact', '{name,email}', ${[
+      blockedWord,
+    ]})`;
     await key(made, "kept", { campaign });
     for (let spare = 0; spare < spareKeys; spare += 1) await key(made, `spare-${spare}`, { campaign });
     await key(made, "site", { forms: true });
   }
   await key(await tenant("sandbox"), "sandbox");
-  await key(await tenant("tight", { tight: ["", ""] }), "tight", { limited: true });
+  const tight = await tenant("tight", { tight: ["", ""] });
+  await key(tight, "tight", { limited: true });
+  await key(tight, "tight forms", { limited: true, forms: true });
   return { tenants, keys };
 }

@@ -4,51 +4,50 @@
  * @module
  */
 
-import { type Asked, type History, membersOf, type What } from "../history.ts";
-import { disturbances, inWords, isTouched, type Rules, seconds } from "./rule.ts";
+import { type Asked, type History, isPost, membersOf, namedEvent, type StoredEvent } from "../history.ts";
+import {
+  byId,
+  differs,
+  disturbances,
+  inWords,
+  isCalm,
+  isTouched,
+  outages,
+  type Rules,
+  seconds,
+} from "./rule.ts";
 
-/** Which statuses each kind of request may get; 503, 429 and 401 have rules of their own. */
-const allowed: Readonly<Record<What, readonly number[]>> = {
-  ...{ lead: [202, 200], form: [202, 200], trapped_form: [202, 200], invalid: [422], not_json: [400] },
-  ...{ probe: [422], too_large: [413], unknown_key: [401], cut_short: [] },
+/** Answers that depend on more than the request: budgets, outages and revocations have rules of their own. */
+const others: Readonly<Record<number, string>> = {
+  ...{ 401: "unauthorized", 429: "rate_limited", 503: "not_accepting" },
 };
-const codes: Readonly<Record<number, string>> = {
-  ...{ 400: "invalid_json", 401: "unauthorized", 413: "body_too_large", 422: "validation_failed" },
-  ...{ 429: "rate_limited", 503: "not_accepting" },
-};
-
-/** How long after a disturbance 503 is still excused: a breaker's or a pool's pause, and a busy machine. */
-const recoveryMs = 8_000;
 /** A request that was sent so long before SIGTERM has arrived, handshake and all: when a machine takes longer, its pulse tells. */
 const arrivedMs = 1_000;
 
 /** The rules. */
 export const answerRules: Rules = {
   /** SPEC, Errors: every answer is one that is documented for its request; nothing of 5xx but 503. */
-  answers: ({ asked, keys }) => {
-    const known = new Set(keys.map(({ id }) => id));
-    return asked.flatMap((one) => {
-      if (one.answer === null) return [];
-      const { status } = one.answer;
-      // Others' budgets, outages and revocations are looked at by the rules about those.
-      const isOthers = status === 503 || status === 429 || status === 401 && known.has(one.keyId);
-      if (!isOthers && !allowed[one.what].includes(status)) return [inWords(one)];
-      const wrong = wrongBody(one);
-      return wrong === null ? [] : [`${inWords(one)}, ${wrong}`];
+  answers: (history) => {
+    const labels = new Map(history.keys.map(({ id, label }) => [id, label]));
+    const events = byId(history);
+    return history.asked.flatMap((one) => {
+      const wrong = one.answer === null ? [] : wrongAnswer(one, labels.get(one.keyId), events);
+      return wrong.length === 0 ? [] : [`${inWords(one)}, with another ${wrong}`];
     });
   },
 
   /** SPEC, Errors, 503: the store is unwritable or the key lookup failed, and not otherwise. */
   accepting: (history) => {
-    const causes = disturbances(history);
+    const causes = outages(history);
     return history.asked.filter((one) => {
       const isRefused = one.answer?.status === 503 || one.answer === null && one.what !== "cut_short";
       if (!isRefused) return false;
-      if (isTouched(causes, { fromMs: one.sentAtMs - recoveryMs, toMs: one.doneAtMs })) return false;
+      if (isTouched(causes, { fromMs: one.sentAtMs, toMs: one.doneAtMs })) return false;
       // A process that ends in good order refuses connections until the next one listens.
-      return !history.happened.some(({ kind, node, fromMs, toMs }) =>
-        kind === "terminate" && node === one.node && one.doneAtMs >= fromMs && one.sentAtMs <= toMs + 500
-      );
+      return isCalm(history, one.doneAtMs) &&
+        !history.happened.some(({ kind, node, fromMs, toMs }) =>
+          kind === "terminate" && node === one.node && one.doneAtMs >= fromMs && one.sentAtMs <= toMs + 500
+        );
     }).map(inWords);
   },
 
@@ -78,33 +77,34 @@ export const answerRules: Rules = {
     ...unstarted.map((what) => `did not start: ${what}`),
   ],
 
-  /** SPEC, Authentication: after a revocation no event of the key commits, and every answer to it is 401; before, none is. */
+  /** SPEC, Authentication: while a key is revoked no event of it commits, and every answer to it is 401; else none is. */
   revocation: ({ asked, keys, revoked, tables }) => {
-    const when = new Map(revoked.map((one) => [one.keyId, one]));
+    const when = Map.groupBy(revoked, ({ keyId }) => keyId);
     const known = new Set(keys.map(({ id }) => id));
     const wrong = asked.filter(({ keyId, answer }) => answer !== null && known.has(keyId)).filter((one) => {
-      const revocation = when.get(one.keyId);
       const status = one.answer?.status ?? 0;
-      if (status === 401) return revocation === undefined || one.doneAtMs < revocation.fromMs;
-      return revocation !== undefined && one.sentAtMs > revocation.returnedAtMs &&
-        ![503, 429, 413].includes(status);
+      const all = when.get(one.keyId) ?? [];
+      if (status === 401) {
+        const isMeant = one.expected.status === 401;
+        return !isMeant &&
+          !all.some(({ fromMs, until }) =>
+            one.doneAtMs >= fromMs && one.sentAtMs <= (until?.toMs ?? Infinity)
+          );
+      }
+      return ![503, 429, 413, 405].includes(status) &&
+        all.some(({ returnedAtMs, until }) =>
+          one.sentAtMs > returnedAtMs && one.doneAtMs < (until?.fromMs ?? Infinity)
+        );
     });
     const late = tables.events.filter(({ keyId, receivedAtMs }) =>
-      receivedAtMs > (when.get(keyId)?.databaseMs ?? Infinity)
+      (when.get(keyId) ?? []).some(({ databaseMs, until }) =>
+        receivedAtMs > databaseMs && receivedAtMs < (until?.databaseMs ?? Infinity)
+      )
     );
     return [
       ...wrong.map((one) => `${inWords(one)}, with key ${one.keyId}`),
       ...late.map(({ eventId }) => `${eventId} was accepted after its key had been revoked`),
     ];
-  },
-
-  /** SPEC, Lead acknowledgement: the source is the label of the key that posted. */
-  source: ({ asked, keys }) => {
-    const labels = new Map(keys.map(({ id, label }) => [id, label]));
-    return asked
-      .filter(({ what, answer }) => what === "lead" && answer !== null && answer.status <= 202)
-      .filter((one) => membersOf(one.answer).source !== labels.get(one.keyId))
-      .map((one) => `${inWords(one)}, source ${membersOf(one.answer).source}`);
   },
 
   /** SPEC, Limits: 429 is said above the limits, and only there. */
@@ -130,21 +130,46 @@ export const answerRules: Rules = {
   },
 };
 
-function wrongBody({ what, expected, answer }: Asked): string | null {
-  const { error, status, fields, request_id: requestId } = membersOf(answer);
-  if (answer === null) return null;
-  if (answer.headers["x-request-id"] === undefined) return "without X-Request-Id";
-  if (answer.status === 202) return status === "accepted" ? null : `status ${status}`;
-  if (answer.status === 200) return status === "duplicate" ? null : `status ${status}`;
-  if (error !== codes[answer.status]) return `error ${error}`;
-  if (answer.status === 422) {
-    const ofProbe = { first_name: "required", last_name: "required", phone: "required" };
-    const sorted = (value: object) => JSON.stringify(Object.entries(value).sort());
-    const isRight = sorted(Object(fields)) === sorted(what === "probe" ? ofProbe : expected);
-    return isRight ? null : `fields ${JSON.stringify(fields)}`;
+/** What an answer has that it should not. */
+function wrongAnswer(
+  { what, expected, requestId, answer }: Asked,
+  label: string | undefined,
+  events: ReadonlyMap<string, StoredEvent>,
+): string[] {
+  if (answer === null) return [];
+  const { status, headers } = answer;
+  const body = membersOf(answer);
+  const isStored = status === 202 || status === 200;
+  if (isStored !== isPost({ what }) && others[status] === undefined) {
+    return [`status ${status}`, ...isStored ? ["store"] : []];
   }
-  return answer.status === 413 && requestId !== undefined ? "with a request_id" : null;
+  const pairs: Record<string, readonly [unknown, unknown]> = {
+    request_id: [headers["x-request-id"], requestId],
+  };
+  if (isStored) {
+    const event = events.get(namedEvent({ answer }));
+    pairs.status = [body.status, status === 202 ? "accepted" : "duplicate"];
+    // What is not stored is looked at by another rule.
+    if (event !== undefined) pairs.received_at = [body.received_at, event.receivedAt];
+    if (what === "lead") {
+      pairs.source = [body.source, label];
+      if (event !== undefined) pairs.flags = [body.flags, event.flags];
+    }
+  } else {
+    const isOther = status !== expected.status && others[status] !== undefined;
+    if (!isOther) pairs.status = [status, expected.status];
+    pairs.error = [body.error, isOther ? others[status] : expected.error];
+    if (!isOther) pairs.fields = [sorted(body.fields), sorted(expected.fields)];
+    const isEarly = status === 413 || status === 429 && body.request_id === undefined;
+    pairs.request_id_of_body = [body.request_id, isEarly ? undefined : requestId];
+    if (status === 429) pairs.retry_after = [headers["retry-after"], "1"];
+    if (status === 405) pairs.allow = [headers.allow, "POST"];
+  }
+  return Object.entries(pairs).filter(([, [is, wanted]]) => differs(is, wanted))
+    .map(([name, [is]]) => `${name} (${JSON.stringify(is)})`);
 }
+
+const sorted = (value: unknown) => Object.entries(Object(value)).sort();
 
 /** The published limit of an address, a burst and its refill. */
 const addressLimit = { perMinute: 120, burst: 31 };

@@ -40,32 +40,25 @@ export const deliveryRules: Rules = {
     return undrained === null ? missing : [`it still waits: ${undrained}`, ...missing];
   },
 
-  /** What arrives is what was stored, the same each time, under the event's id and tenant. */
+  /** What arrives is what was stored, the same each time, under the event's id and tenant, and never what is held or a sandbox's. */
   payload: (history) => {
     const events = byId(history);
+    const labels = new Map(history.keys.map(({ id, label }) => [id, label]));
+    const stays = sandboxes(history);
     const first = new Map<string, string>();
     return history.arrived.flatMap((one) => {
       const event = events.get(one.eventId);
       if (event === undefined) return [`${one.eventId} arrived and is not stored`];
-      const found = wrongPayload(one, event);
+      const found = wrongPayload(one, event, labels.get(event.keyId));
+      if (!isDue(event)) found.push(`${one.eventId} is held (${event.verdict}) and arrived`);
+      if (one.at === "customer" && stays.has(event.tenant)) {
+        found.push(`${one.eventId} of a sandbox reached a CRM`);
+      }
       // The number of the attempt is the tier's, and the time of the call the CRM's.
       const timeless = one.body.replace(/"attempt":\d+,/, "");
       const before = first.get(one.eventId) ?? timeless;
       first.set(one.eventId, before);
       return before === timeless ? found : [...found, `${one.eventId} arrived with other bytes than before`];
-    });
-  },
-
-  /** SPEC, What the service does: a sandbox has no CRM route; nothing that is held or kept aside is delivered. */
-  sandbox: (history) => {
-    const events = byId(history);
-    const stays = sandboxes(history);
-    return history.arrived.flatMap(({ at, eventId, tenant }) => {
-      const event = events.get(eventId);
-      if (at === "customer" && (stays.has(event?.tenant ?? "") || stays.has(tenant))) {
-        return [`${eventId} of a sandbox reached a CRM`];
-      }
-      return event === undefined || isDue(event) ? [] : [`${eventId} is held (${event.verdict}) and arrived`];
     });
   },
 
@@ -145,7 +138,7 @@ export const deliveryRules: Rules = {
   },
 };
 
-function wrongPayload(one: Arrived, event: StoredEvent): string[] {
+function wrongPayload(one: Arrived, event: StoredEvent, source: string | undefined): string[] {
   try {
     const outer = JSON.parse(one.body);
     const sent = one.at === "tier" ? outer : outer.data;
@@ -153,6 +146,11 @@ function wrongPayload(one: Arrived, event: StoredEvent): string[] {
     const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
       event_id: [sent.event_id, event.eventId],
       tenant: [sent.tenant, event.tenant],
+      source: [sent.source, source],
+      kind: one.at === "tier"
+        ? [sent.kind, event.kind]
+        : [outer.type, event.kind === "lead" ? "lead.accepted" : "form.submitted"],
+      signature: [one.isSigned, true],
       arrived_at: [one.tenant, event.tenant],
       received_at: [Math.round(Date.parse(sent.received_at)), Math.floor(event.receivedAtMs)],
       flags: [sent.flags, event.flags],

@@ -7,51 +7,30 @@
 import type { History } from "../history.ts";
 import { keyDigest, marker } from "../leads.ts";
 import { rarelyDone } from "../operator.ts";
-import { disturbances, isTouched, type Rules, seconds, withoutCommit } from "./rule.ts";
+import { disturbances, isCalm, isTouched, outages, type Rules, seconds, withoutCommit } from "./rule.ts";
 
 /** DECISIONS, `GET /healthz`: a real write no older than 2 s; with what a busy machine adds. */
 const truthMs = 4_500;
-const recoveryMs = 8_000;
 
 /** The rules. */
 export const figureRules: Rules = {
-  /** Outbox, running counts, campaigns' spend and the report agree with the events. */
-  counts: ({ tables, keys, asked }) => {
-    const campaigns = new Map(keys.map(({ id, campaign }) => [id, campaign]));
-    const leads = tables.events.filter(({ kind }) => kind === "lead").map(({ keyId, lead }) => ({
-      campaign: campaigns.get(keyId) ?? "",
-      cents: Number((JSON.parse(lead || "{}") as { cost_cents?: number }).cost_cents ?? 0),
-    }));
-    const spend = (campaign?: string) =>
-      leads.filter((lead) => campaign === undefined || lead.campaign === campaign)
-        .reduce((sum, { cents }) => sum + cents, 0);
-    const pairs: [what: string, is: number | undefined, wanted: number][] = [
-      ["the count of what waits", tables.tally.pending, tables.outbox.length],
-      ["the count of what is dead", tables.tally.dead, tables.dead.length],
-      ...Object.entries(tables.spendCents).map(([campaign, cents]): [string, number, number] => [
-        `the spend of ${campaign}`,
-        cents,
-        spend(campaign),
-      ]),
-      ["accepted in the report", tables.report?.accepted, tables.events.length],
-      ["the spend in the report", tables.report?.spendCents, spend()],
-    ];
-    const dead = new Set(tables.dead.map(({ eventId }) => eventId));
-    // What a killed process had counted may be lost, and what it answered may not have arrived.
-    const most = (keyId: string) =>
-      asked.filter(({ answer, keyId: own }) =>
-        answer === null || String(own) === keyId && answer.status === 200
-      )
-        .length;
-    return [
-      ...pairs.filter(([, is, wanted]) => is !== wanted)
-        .map(([what, is, wanted]) => `${what} is ${is} and not ${wanted}`),
-      ...tables.outbox.filter((eventId) => dead.has(eventId)).map((eventId) =>
-        `${eventId} waits and is dead`
-      ),
-      ...Object.entries(tables.duplicates).filter(([keyId, count]) => count > most(keyId))
-        .map(([keyId, count]) => `${count} repeats are counted of key ${keyId}, which got ${most(keyId)}`),
-    ];
+  /** The report agrees with the events, and what is only counted with the answers: less what a killed process had not written. */
+  counts: (history) => {
+    const { tables, asked, duplicates, lives } = history;
+    const cents = tables.events.filter(({ kind }) => kind === "lead")
+      .reduce((sum, { lead }) => sum + Number(JSON.parse(lead || "{}").cost_cents ?? 0), 0);
+    const { accepted, spendCents } = tables.report ?? {};
+    const found = accepted === tables.events.length && spendCents === cents
+      ? []
+      : [`the report has ${accepted} and ${spendCents}, of ${tables.events.length} and ${cents}`];
+    const begun = (index: number) =>
+      Math.max(...lives.filter(({ node }) => node === index).map(({ atMs }) => atMs));
+    const repeats = asked.filter(({ answer }) => answer === null || answer.status === 200);
+    const least =
+      repeats.filter(({ answer, node, sentAtMs }) => answer !== null && sentAtMs > begun(node)).length;
+    return duplicates >= least && duplicates <= repeats.length
+      ? found
+      : [...found, `${duplicates} repeats are counted, of ${least} to ${repeats.length}`];
   },
 
   /** SPEC, Intake health: store_writable and ok soon say whether commits work; pending and dead are those of the tables. */
@@ -59,6 +38,7 @@ export const figureRules: Rules = {
     const { looks, happened, calmAtMs } = history;
     const spans = withoutCommit(history);
     const causes = disturbances(history);
+    const quiet = outages(history);
     // A process that stood still itself could not know.
     const stops = causes.filter(({ kind }) => kind === "stop" || kind.startsWith("kill"));
     const ends = happened.filter(({ kind }) => kind === "terminate");
@@ -68,7 +48,7 @@ export const figureRules: Rules = {
       const hasFailed = spans.some(({ fromMs, toMs, stirredAtMs = fromMs }) =>
         sentAtMs > stirredAtMs + truthMs && doneAtMs < toMs
       ) && !isTouched(stops, { fromMs: sentAtMs - truthMs, toMs: doneAtMs, node });
-      const isQuiet = !isTouched(causes, { fromMs: sentAtMs - recoveryMs, toMs: doneAtMs });
+      const isQuiet = !isTouched(quiet, { fromMs: sentAtMs, toMs: doneAtMs }) && isCalm(history, doneAtMs);
       const isStopping = isTouched(ends, { fromMs: sentAtMs, toMs: doneAtMs, node });
       const isWrong = isWritable && hasFailed || !isWritable && isQuiet || ok !== (status === 200) ||
         isQuiet && !isStopping && ok !== isWritable;
@@ -81,7 +61,7 @@ export const figureRules: Rules = {
   },
 
   /** What operators do changes the rows that it should, as it should, and no others; each verb was done. */
-  operators: ({ operated }) => operated === null ? [] : [...operated.found, ...rarelyDone(operated.verbs)],
+  operators: ({ operated, verbs }) => operated === null ? [] : [...operated, ...rarelyDone(verbs)],
 
   /** SPEC, Authentication: no key, no digest of one and no content of a lead is in anything that a process writes. */
   logs: ({ logs, keys }) =>

@@ -24,11 +24,27 @@ export function isTouched(happened: readonly Happened[], { fromMs, toMs, node = 
   );
 }
 
+const harmless =
+  /^(terminate|listener_certificate|delivery_certificate|revoke|burst_of_key|burst_of_address|burst_of_forms)$/;
+/** So many small commits, four a second, after a part was whole again, the others are too: a breaker's or a pool's pause. */
+const beatsToRecover = 32;
+
 /** What was done that excuses something; the rest disturbs nobody's work, and a service must go through without a mark. */
 export function disturbances({ happened }: History): Happened[] {
-  const harmless =
-    /^(terminate|listener_certificate|delivery_certificate|revoke|burst_of_key|burst_of_address)$/;
   return happened.filter(({ kind }) => !harmless.test(kind));
+}
+
+/** The same, until the service must be accepting again. */
+export function outages(history: History): Happened[] {
+  return disturbances(history).map((one) => {
+    const next = history.beats.findIndex((atMs) => atMs > one.toMs);
+    return { ...one, toMs: next < 0 ? Infinity : history.beats[next + beatsToRecover] ?? Infinity };
+  });
+}
+
+/** Whether commits came through at their usual pace just before: then a service that was left alone must be writable. */
+export function isCalm({ beats }: History, atMs: number): boolean {
+  return beats.filter((one) => one > atMs - 3_000 && one <= atMs).length >= 6;
 }
 
 /** The spans in which no commit could be confirmed. */

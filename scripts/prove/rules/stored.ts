@@ -4,7 +4,15 @@
  * @module
  */
 
-import { type Asked, type History, isPost, namedEvent, type StoredEvent } from "../history.ts";
+import {
+  type Asked,
+  type History,
+  isPost,
+  namedEvent,
+  type PostKind,
+  type StoredEvent,
+  verdicts,
+} from "../history.ts";
 import { byId, differs, inWords, type Rules, seconds, withoutCommit } from "./rule.ts";
 
 /** The posts of one identity, and the events that they made. */
@@ -64,8 +72,10 @@ export const storeRules: Rules = {
       const accepted = posts.filter(isAccepted);
       const times = events.map(({ receivedAtMs }) => receivedAtMs).toSorted((a, b) => a - b);
       return [
-        ...accepted.filter((one) => all.get(namedEvent(one))?.raw !== one.body)
-          .map((one) => `${inWords(one)}, and is not stored as it was posted`),
+        ...accepted.filter((one) => {
+          const { raw, keyId, idempotencyKey } = all.get(namedEvent(one)) ?? {};
+          return raw !== one.body || keyId !== one.keyId || idempotencyKey !== one.idempotencyKey;
+        }).map((one) => `${inWords(one)}, and is not stored as it was posted`),
         ...[...Map.groupBy(accepted, namedEvent)].filter(([, ofEvent]) => ofEvent.length > 1)
           .map(([id, ofEvent]) => `${id} was accepted ${ofEvent.length} times`),
         ...times.slice(1).filter((at, index) => at - (times[index] as number) < windowMs)
@@ -106,18 +116,35 @@ export const storeRules: Rules = {
       })
     ),
 
-  /** DECISIONS, The intake endpoint: another lead under a used key is kept aside; the same lead spelled otherwise is not. */
+  /** DECISIONS, The intake endpoint: other content under a used key is kept aside; the same spelled otherwise is not. */
   collisions: (history) =>
     matters(history).flatMap(({ identity, posts, events: [event] }) => {
-      if (event === undefined || !identity.includes(" key ") || event.kind === "form") return [];
+      if (event === undefined || !identity.includes(" key ")) return [];
       const own = posts.find(({ body }) => body === event.raw)?.content;
-      const others = posts.filter(({ content }) => content !== own);
-      const count = (some: readonly Asked[]) => new Set(some.map(({ content }) => content)).size;
-      const least = count(others.filter(({ answer }) => answer?.status === 200));
-      const rows = history.tables.collisions.filter(({ eventId }) => eventId === event.eventId).length;
-      return rows < least || rows > count(others)
-        ? [`${event.eventId} has ${rows} collisions, of ${least} to ${count(others)}`]
-        : [];
+      const others = Map.groupBy(posts.filter(({ content }) => content !== own), ({ content }) => content);
+      const rows = history.tables.collisions.filter(({ eventId }) => eventId === event.eventId);
+      const aside = rows.map((row) => ({ row, post: posts.find(({ body }) => body === row.raw) }));
+      const wrong = aside.flatMap(({ row, post }) => {
+        if (post === undefined || post.content === own) {
+          return [`${event.eventId} has a collision that nobody posted`];
+        }
+        const by = others.get(post.content)?.some(({ keyId, body }) =>
+          keyId === row.keyId && body === row.raw
+        );
+        return [
+          ...wrongFields(post, row),
+          ...(by ? [] : [`${event.eventId} has a collision of another key`]),
+        ];
+      });
+      for (const [content, all] of others) {
+        const least = all.filter(({ answer }) => answer?.status === 200).length;
+        const most = all.filter((one) => one.answer?.status === 200 || isOpen(one)).length;
+        const count = aside.find(({ post }) => post?.content === content)?.row.count ?? 0;
+        if (count < least || count > most) {
+          wrong.push(`${event.eventId} has ${content} aside ${count} times, of ${least} to ${most}`);
+        }
+      }
+      return wrong;
     }),
 
   /** SPEC, Lead envelope: the stored lead is the posted one, normalized as the contract says. */
@@ -125,7 +152,7 @@ export const storeRules: Rules = {
     matters(history).flatMap(({ posts, events }) =>
       events.flatMap((event) => {
         const post = posts.find(({ body }) => body === event.raw);
-        return post === undefined ? [] : wrongFields(post, event);
+        return post === undefined ? [] : [...wrongFields(post, event), ...wrongPerson(post, event)];
       })
     ),
 
@@ -162,30 +189,33 @@ function databaseTime({ clockSteps }: History, atMs: number): number {
   return performance.timeOrigin + atMs + passed;
 }
 
-function wrongFields({ expected }: Asked, event: StoredEvent): string[] {
-  let lead: Record<string, unknown>;
-  try {
-    lead = JSON.parse(event.lead);
-  } catch {
-    return [`${event.eventId} has no lead`];
-  }
+/** What of the content is not as it was posted, and flags. */
+function wrongFields(
+  { expected, what }: Asked,
+  row: Pick<StoredEvent, "eventId" | "lead" | "extra" | "flags">,
+): string[] {
   const { flags, extra, ...fields } = expected;
-  const isLead = event.kind === "lead";
-  const lastName = String(lead.last_name).replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const found = isLead
-    ? [lead.phone, lead.email ?? null, lastName]
-    : [null, expected.email, String(expected.name).split(" ").at(-1)?.toLowerCase()];
-  const wrong = Object.entries(fields)
-    .filter(([field, value]) => differs(lead[field] ?? (field === "website" ? value : undefined), value))
-    .map(([field]) => `${event.eventId}: ${field} is not what was posted`);
-  const others: Readonly<Record<string, boolean>> = {
-    flags: isLead && differs(event.flags, flags),
-    extra: isLead && (event.extra ?? "{}").replaceAll(/\s/g, "") !== extra,
-    "what the search finds it by": differs([event.phone, event.email, event.lastName], found),
+  const lead = JSON.parse(row.lead || "{}");
+  const names = new Set([...Object.keys(lead), ...Object.keys(fields)]);
+  const wrong = [...names].filter((name) => differs(lead[name], fields[name]));
+  if (differs(row.flags, flags)) wrong.push("flags");
+  if ((row.extra ?? "{}").replaceAll(/\s/g, "") !== extra) wrong.push("extra");
+  return wrong.map((name) => `${row.eventId} (${what}): ${name} is not what was posted`);
+}
+
+/** What is found of it, and whom the search finds it by. */
+function wrongPerson({ expected, what }: Asked, event: StoredEvent): string[] {
+  const { phone, email, last_name: last = String(expected.name).split(" ").at(-1) } = expected;
+  const lastName = String(last).replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const normalized = what === "lead" || phone === undefined ? phone : `+1${phone}`;
+  const pairs = {
+    person: [[event.phone, event.email, event.lastName], [normalized ?? null, email ?? null, lastName]],
+    verdict: [event.verdict, verdicts[what as PostKind]],
+    reason: [
+      event.reasons?.some((reason) => /honeypot|blocked/.test(reason)) ?? null,
+      what === "lead" ? null : what !== "form",
+    ],
   };
-  return [
-    ...wrong,
-    ...Object.entries(others).filter(([, isWrong]) => isWrong)
-      .map(([what]) => `${event.eventId}: ${what} is not what was posted`),
-  ];
+  return Object.entries(pairs).filter(([, [is, wanted]]) => differs(is, wanted))
+    .map(([name, [is]]) => `${event.eventId} (${what}): ${name} is ${JSON.stringify(is)}`);
 }
