@@ -8,7 +8,7 @@ import { type Chance, chance } from "./chance.ts";
 import { Client, type Request } from "./client.ts";
 import { nowMs, pause } from "./clock.ts";
 import type { Asked, Key, PostKind, What } from "./history.ts";
-import { type Content, formOf, keyText, leadOf, refusals, type Refused } from "./leads.ts";
+import { type Content, flagNames, formOf, keyText, leadOf, refusals, type Refused } from "./leads.ts";
 import type { World } from "./world.ts";
 
 /** A request that is to be sent; what is left out is that of a body that nothing is stored of. */
@@ -124,7 +124,8 @@ export class Callers {
   /** Posts leads, held forms and what is kept aside, some of the same people, whose addresses are {@linkcode related}. */
   async postRelated(count: number): Promise<void> {
     const held = await this.postAtOnce("trapped_form", 3 * count, "north");
-    this.related = held.slice(0, count).map(({ content }) => String(content.expected.email));
+    this.related = held.map(({ content }) => String(content.expected.email))
+      .filter((email) => email.endsWith("@example.com")).slice(0, count);
     const used = (await this.postAtOnce("lead", 2 * count, "south")).map((lead, index) => ({
       ...{ ...lead, idempotencyKey: `used-${index}` },
     }));
@@ -263,7 +264,9 @@ class Caller {
     "other content under a used key": [6, () => this.#other()],
     "same to another tenant": [5, () => this.#sameElsewhere()],
     "several at once": [6, () => this.#atOnce()],
-    "keys that differ in one character": [2, () => this.#twins()],
+    "keys that differ in one character": [1, () => this.#twins()],
+    "leads that differ in one member": [1, () => this.#variants()],
+    "same under another key": [2, () => this.#sameAgain()],
     "dripping lead": [3, () => this.#inPieces("drip")],
     "lead cut short": [4, () => this.#inPieces("cut")],
     ...Object.fromEntries(
@@ -424,6 +427,36 @@ class Caller {
     if (earlier?.what !== "lead") return false;
     const tenant = this.#how.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
     await this.toTheEnd({ ...earlier, tenant });
+  }
+
+  /** Another lead, and not the same one again. */
+  async #variants(): Promise<void> {
+    const post = this.#newLead(null);
+    await this.toTheEnd(post);
+    const { content } = post;
+    if (content.expected.extra !== "{}") return;
+    const flags = flagNames.filter((flag) =>
+      flag === "extra_fields_preserved" || (content.expected.flags as string[]).includes(flag)
+    );
+    for (const extra of ['{"crm_twin":1}', '{"crm_twin":"1"}', '{"crm_twin":2}']) {
+      await this.toTheEnd({
+        ...post,
+        content: { ...content, name: content.name + extra, expected: { ...content.expected, flags, extra } },
+        body: post.body.trim().replace(/\s*}$/, `,${extra.slice(1)}`),
+      });
+    }
+  }
+
+  /** With an Idempotency-Key, with another one, with that one as a form, and without any: each is an event of its own. */
+  async #sameAgain(): Promise<void> {
+    const post = this.#newLead(this.#freshKey());
+    const tenant = this.#how.pick(["north", "south", "bare"]);
+    const form = { ...this.make("form", tenant), idempotencyKey: post.idempotencyKey };
+    const own = { ...post, tenant };
+    for (const one of [own, { ...own, idempotencyKey: `${post.idempotencyKey?.slice(0, 198)}-2` }, form]) {
+      await this.toTheEnd(one);
+    }
+    for (const one of [own, form]) await this.toTheEnd({ ...one, idempotencyKey: null });
   }
 
   async #twins(): Promise<void> {

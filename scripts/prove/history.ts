@@ -136,6 +136,8 @@ export interface StoredCollision
 export interface StoredAttempt {
   readonly eventId: string;
   readonly number: number;
+  /** When it began, on the database's clock. */
+  readonly atMs: number;
   readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
   readonly status: number | null;
   readonly reason: string | null;

@@ -29,7 +29,7 @@ type Field = readonly [
 ];
 
 /** In the order in which an answer lists them. Source: SPEC, Lead acknowledgement. */
-const flagNames = [
+export const flagNames = [
   ...["phone_unnormalized", "project_area_unknown", "project_service_unknown", "email_shape_suspect"],
   ...["extra_fields_preserved", "country_unrecognized"],
 ];

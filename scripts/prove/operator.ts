@@ -45,6 +45,7 @@ export class Operators {
   readonly #world: World;
   readonly #callers: Callers;
   readonly #ctl: Ctl;
+  #dead: readonly string[] = [];
 
   constructor(world: World, callers: Callers) {
     this.#world = world;
@@ -97,14 +98,51 @@ export class Operators {
       select o.event_id as id from outbox as o join tenant as t on t.id = o.tenant_id
       where t.slug = 'bare' and (o.made > 0 or o.spent > 0)`;
     found.push(...waiting.map(({ id }) => `${id} has spent an attempt though its tenant has no route`));
-    await this.#ctl.run("tenant", "route", "bare", "--crm-url", `${world.sink.url}/hook/bare`);
+    const made = await this.#ctl.run("tenant", "route", "bare", "--crm-url", `${world.sink.url}/hook/bare`);
+    const secret = /"whsec_([^"]+)"/.exec(made)?.[1] ?? "";
+    world.sink.secrets.set("bare", Buffer.from(secret, "base64"));
   }
 
   /** Does every verb. */
   async work(): Promise<void> {
+    await this.#refuse();
     await this.#halted(() => this.#withQueue());
     await this.#halted(() => this.#withContent());
     await this.#ctl.run("audit", "verify");
+  }
+
+  /** What is sent again, or replayed, and refused is dead at once. */
+  async #refuse(): Promise<void> {
+    const { sink, sql } = this.#world;
+    const rows = await this.#read();
+    const made = (all: Rows, id: string) => of(all, "attempt").filter((one) => one.event_id === id).length;
+    this.#dead = this.#sent(rows).slice(0, times);
+    sink.isSure = true;
+    await sink.behave("failing");
+    for (const id of this.#dead) await this.#ctl.run("lead", "send-again", id);
+    await waitFor(async () => {
+      const [row] = await sql`select count(*)::int as left from outbox`;
+      return row?.left === 0;
+    }, { deadlineMs: patienceMs, everyMs: 100 });
+    sink.isSure = false;
+    await sink.behave("well");
+    const after = await this.#read();
+    for (const id of this.#dead) {
+      const more = made(after, id) - made(rows, id);
+      if (!after.has(`dead_letter ${id}`) || more !== 1) {
+        this.found.push(`${id} was sent again and refused, and made ${more} attempts`);
+      }
+    }
+    this.#count("refused when sent again", times);
+  }
+
+  /** Events that can be sent again. */
+  #sent(rows: Rows): string[] {
+    const live = new Set(of(rows, "tenant").filter(({ sandbox }) => !sandbox).map(({ id }) => id));
+    return of(rows, "event").filter(({ event_id: id, tenant_id: tenant }) =>
+      live.has(tenant) && !rows.has(`outbox ${id}`) && !rows.has(`dead_letter ${id}`) &&
+      !isHeld(at(rows, `submission ${id}`))
+    ).map(({ event_id: id }) => String(id));
   }
 
   /** With all processes standing still; then they deliver what waits. */
@@ -161,6 +199,13 @@ export class Operators {
       id,
     ) => [[`submission ${id}`, { dismissed_at: any, label: "spam", labelled_at: any }]]);
 
+    const clean = ids(await this.#read(), "submission", ({ verdict }) => verdict === "clean");
+    await this.#each(
+      "submission.spam",
+      clean.slice(0, times),
+      (id) => this.#ctl.run("form", "spam", id),
+      (_, id) => [[`submission ${id}`, { label: "spam", labelled_at: any }]],
+    );
     const open = of(await this.#read(), "collision").filter(({ settled_at: since }) => since === null);
     const keys = open.map(({ id }) => String(id));
     await this.#each(
@@ -215,27 +260,15 @@ export class Operators {
     );
 
     const rows = await this.#read();
-    const live = new Set(of(rows, "tenant").filter(({ sandbox }) => !sandbox).map(({ id }) => id));
-    const sent = ids(
-      rows,
-      "event",
-      ({ event_id: id, tenant_id: tenant }) =>
-        live.has(tenant) && !rows.has(`outbox ${id}`) && at(rows, `submission ${id}`).verdict !== "honeypot",
-    );
-    const [again, dead, done] = [0, 1, 2].map((part) => sent.slice(part * times, (part + 1) * times)) as [
-      string[],
-      string[],
-      string[],
-    ];
+    const sent = this.#sent(rows);
+    const [again, done] = [sent.slice(times, 2 * times), sent.slice(2 * times, 3 * times)];
+    const dead = this.#dead;
     // As after a restore: nobody knows whether the customer has them.
     const { sql } = this.#world;
     await sql`select mark_effects_done(${dead}, ${dead.map(() => null)}::text[])`;
     await sql`insert into dead_letter (event_id, tenant_id, died_at, reason)
-      select event_id, tenant_id, service_clock(), 'may_repeat' from event where event_id = any (${[
-      ...dead,
-      ...done,
-    ]})`;
-    await sql`insert into outbox_tally (state, delta) values ('dead', ${dead.length + done.length})`;
+      select event_id, tenant_id, service_clock(), 'may_repeat' from event where event_id = any (${done})`;
+    await sql`insert into outbox_tally (state, delta) values ('dead', ${done.length})`;
     const made = (before: Rows, id: string) =>
       Math.max(
         0,
@@ -251,11 +284,11 @@ export class Operators {
       }));
     await this.#each("dead.replay", dead, (id) => this.#ctl.run("dead", "replay", id), (before, id) => [
       [`dead_letter ${id}`, null],
-      repeat(before, id, "replayed"),
+      repeat(before, id, "replayed", Number(at(before, `dead_letter ${id}`).sent_before)),
     ]);
     await this.#each("dead.done", done, (id) => this.#ctl.run("dead", "done", id), (before, id) => [
       [`dead_letter ${id}`, null],
-      repeat(before, id, "replayed"),
+      repeat(before, id, "replayed", Number(at(before, `dead_letter ${id}`).sent_before)),
       ...effects(before, id).flatMap(({ key, route, effect, known }): [string, Row][] =>
         known?.is_done ? [] : [[key, {
           ...{ event_id: id, route_id: route, effect, is_done: true, settled_at: any, lease: null },
@@ -446,6 +479,12 @@ export class Operators {
     ) {
       rows.set(`spend ${id}`, { sum });
     }
+    for (
+      const { id, term, sum } of await sql`
+        select tenant_id as id, term, count::int as sum from unknown_area`
+    ) {
+      rows.set(`area ${id} ${term}`, { sum });
+    }
     return rows;
   }
 
@@ -453,7 +492,7 @@ export class Operators {
   #compare(verb: string, before: Rows, after: Rows, expected: Changes): void {
     const wrong: string[] = [];
     for (const key of new Set([...before.keys(), ...after.keys(), ...expected.keys()])) {
-      if (/^(audit|tally|spend) /.test(key)) continue;
+      if (/^(audit|tally|spend|area) /.test(key)) continue;
       const change = expected.get(key);
       const [is, was] = [after.get(key), before.get(key)];
       if (change === null ? is !== undefined : change === undefined ? isNot(is, was) : is === undefined) {
@@ -477,7 +516,16 @@ export class Operators {
           (sum, { lead, cost_cents: kept }) => sum + Number(kept ?? (lead as Row | null)?.cost_cents ?? 0),
           0,
         );
+    const known = new Map<string, number>();
+    for (const { tenant_id: tenant, flags, lead } of of(after, "event")) {
+      if (!(flags as string[]).includes("project_area_unknown") || lead === null) continue;
+      const term = `area ${tenant} ${(lead as Row).project_area}`;
+      known.set(term, (known.get(term) ?? 0) + 1);
+    }
+    // A retention takes terms, and not their counts.
+    const terms = verb === "retention" ? [] : [...known];
     const sums = [
+      ...terms,
       ["tally pending", of(after, "outbox").length],
       ["tally dead", of(after, "dead_letter").length],
       ...of(after, "campaign").map(({ id }) => [`spend ${id}`, spend(id)] as const),

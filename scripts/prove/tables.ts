@@ -20,7 +20,7 @@ export async function readTables(sql: postgres.Sql, report: Tables["report"]): P
       left join lead_contact as c on c.event_id = e.event_id
     order by e.event_id`;
   const attempts = await sql<StoredAttempt[]>`
-    select event_id as "eventId", number, outcome, status, reason, duration_ms as "durationMs", spent
+    select event_id as "eventId", number, (extract(epoch from at) * 1000)::float8 as "atMs", outcome, status, reason, duration_ms as "durationMs", spent
     from attempt order by event_id, number`;
   const outbox = await sql<{ id: string }[]>`select event_id as id from outbox`;
   const dead = await sql<Tables["dead"][number][]>`select event_id as "eventId", reason from dead_letter`;

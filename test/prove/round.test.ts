@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { check } from "../../scripts/prove/rules/rules.ts";
 import { ownTree } from "../../scripts/prove/database.ts";
-import { type History, slowMachine } from "../../scripts/prove/history.ts";
+import type { History } from "../../scripts/prove/history.ts";
 import { type Kind, kinds, makePlan, type PlanOptions } from "../../scripts/prove/plan.ts";
 import { isLeftOut } from "../../scripts/test_plan.ts";
 import { runRound } from "../../scripts/prove/round.ts";
@@ -39,7 +39,7 @@ async function round(
 
 /** Each kind was done, and no promise was broken. */
 function assertKept(history: History, wanted: readonly Kind[]): void {
-  const done = new Set(history.happened.map(({ kind }) => kind).filter((kind) => kind !== slowMachine));
+  const done = new Set(history.happened.map(({ kind }) => kind));
   const all = wanted.filter((kind) => kind !== "disk_full" || !isLeftOut("test/prove/round: full disk"));
   assert.deepEqual(all.filter((kind) => !done.has(kind)), [], `of ${[...done].join(", ")}`);
   assert.ok(history.tables.events.length > 0, "events");

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Arrived, Happened, History, StoredEvent } from "../history.ts";
+import type { Arrived, Happened, History, StoredAttempt, StoredEvent } from "../history.ts";
 import { byId, differs, disturbances, isTaken, isTouched, type Rules, seconds, type Span } from "./rule.ts";
 
 /** Whether an event is to be delivered at all: what is held is not. */
@@ -17,6 +17,8 @@ const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
 /** A lease and what a busy machine adds: so long a fault may still lead to a repeat. */
 const leaseMs = 9_000;
 const writtenMs = 500;
+// What the tier says with 424.
+const retryAfterMs = 2_000;
 // The files of certificates are looked at every ten seconds; a busy machine adds to it.
 const renewedMs = 20_000;
 
@@ -99,11 +101,13 @@ export const deliveryRules: Rules = {
   attempts: (history) => {
     const found: string[] = [];
     const known = new Set<string>();
+    const replayed = new Set(history.replayed.map(({ eventId }) => eventId));
     for (const [eventId, all] of Map.groupBy(history.tables.attempts, ({ eventId }) => eventId)) {
       all.forEach(({ number }, index) => {
         known.add(`${eventId} ${number}`);
         if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows on a gap`);
       });
+      found.push(...tooEarly(all, replayed.has(eventId)));
     }
     const seen = new Set<string>();
     for (const { eventId, body } of history.hasActions ? [] : history.arrived) {
@@ -137,6 +141,24 @@ export const deliveryRules: Rules = {
     return late.length === 0 ? wrong : [...wrong, `${late.length} deliveries came with an old certificate`];
   },
 };
+
+/** DECISIONS, Delivery: what was refused waits ever longer, and what was not sent spends nothing. */
+function tooEarly(all: readonly StoredAttempt[], isReplayed: boolean): string[] {
+  return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
+    const isRight = outcome === "refused" || outcome === "lost" ? spent : status !== 503 || !spent;
+    if (!isRight) return [`${eventId}: attempt ${number} (${outcome}, ${status}) has spent ${spent}`];
+    const [next] = all.slice(index + 1);
+    if (next === undefined || outcome !== "refused" || isReplayed) return [];
+    const times = all.slice(0, index + 1).filter((one) => one.spent).length;
+    const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
+    const leastMs = Math.max(backoffMs, status === 424 ? retryAfterMs : 0);
+    const waitedMs = next.atMs - atMs - (durationMs ?? 0);
+    // They are kept to the millisecond.
+    return waitedMs < leastMs - 2
+      ? [`${eventId}: attempt ${next.number} came ${waitedMs} ms after a refusal`]
+      : [];
+  });
+}
 
 function wrongPayload(one: Arrived, event: StoredEvent, source: string | undefined): string[] {
   try {
