@@ -418,7 +418,9 @@ class Caller {
     const earlier = this.#earlier();
     if (earlier === undefined || earlier.idempotencyKey === null) return false;
     const { content, body } = this.make(earlier.what, earlier.tenant);
-    await this.#send({ ...earlier, content, body });
+    for (const tries of [1, 2]) {
+      await this.#send({ ...earlier, content, body: tries === 1 ? body : content.spell(this.#how) });
+    }
   }
 
   /** The same Idempotency-Key and content to another customer: that one's own lead. */

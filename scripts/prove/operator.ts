@@ -57,14 +57,18 @@ export class Operators {
     this.#ctl.close();
   }
 
-  /** Posts what the operators will need, over the edges of content windows and just before PostgreSQL dies. */
+  /** Does what callers do seldom, and posts what the operators will need. */
+  async post(): Promise<void> {
+    await this.#callers.doEach(times);
+    await this.#revoke();
+    await this.#callers.postRelated(times);
+  }
+
+  /** Posts over the edges of content windows and just before PostgreSQL dies. */
   async prepare(): Promise<void> {
     const { found, verbs } = this;
     const callers = this.#callers;
     const world = this.#world;
-    await callers.doEach(times);
-    await this.#revoke();
-    await callers.postRelated(times);
     // Nothing but what is asked flushes the log then: what was answered and is not on disk is lost.
     world.isQuiet = true;
     for (const kind of ["trapped_form", "lead"] as const) {

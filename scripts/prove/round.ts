@@ -12,13 +12,12 @@ import { perform } from "./faults.ts";
 import { type History, membersOf } from "./history.ts";
 import { Operators } from "./operator.ts";
 import type { Plan } from "./plan.ts";
+import { beatsToRecover } from "./rules/rule.ts";
 import { askReport, readTables } from "./tables.ts";
 import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
 
 /** How a round is run. */
 export interface RoundOptions extends WorldOptions {
-  /** After the last step, callers go on for so long with nothing done to anything. */
-  readonly calmMs: number;
   /** How long the end may wait for the last delivery. Longer than the breaker's longest pause and a look below a floor. */
   readonly drainMs: number;
 }
@@ -47,8 +46,10 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
     await doSteps(world, callers, startedAtMs);
     await pause(startedAtMs + plan.runMs - nowMs());
     const calmAtMs = await becomeWhole(world);
-    await pause(options.calmMs);
+    // Callers go on until nothing that was done excuses anything any more.
+    await recovered(world);
     await callers.stop();
+    await operators?.post();
     await leaveOrphans(world, callers);
     await operators?.prepare();
     const drained = await drain(world, options.drainMs);
@@ -115,6 +116,12 @@ function watch(world: World): () => Promise<void> {
     await all;
     client.close();
   };
+}
+
+/** Waits for so many small commits that the service must have recovered from all that was done. */
+async function recovered({ notes }: World): Promise<void> {
+  const before = notes.beats.length;
+  await waitFor(() => notes.beats.length > before + beatsToRecover + 1, { deadlineMs: 60_000 });
 }
 
 /** Each lane's steps one after the other; a step that is late pushes those behind it. */

@@ -107,7 +107,7 @@ export const deliveryRules: Rules = {
         known.add(`${eventId} ${number}`);
         if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows on a gap`);
       });
-      found.push(...tooEarly(all, replayed.has(eventId)));
+      found.push(...tooEarly(all, replayed.has(eventId) ? null : history));
     }
     const seen = new Set<string>();
     for (const { eventId, body } of history.hasActions ? [] : history.arrived) {
@@ -143,18 +143,18 @@ export const deliveryRules: Rules = {
 };
 
 /** DECISIONS, Delivery: what was refused waits ever longer, and what was not sent spends nothing. */
-function tooEarly(all: readonly StoredAttempt[], isReplayed: boolean): string[] {
+function tooEarly(all: readonly StoredAttempt[], history: History | null): string[] {
   return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
     const isRight = outcome === "refused" || outcome === "lost" ? spent : status !== 503 || !spent;
     if (!isRight) return [`${eventId}: attempt ${number} (${outcome}, ${status}) has spent ${spent}`];
     const [next] = all.slice(index + 1);
-    if (next === undefined || outcome !== "refused" || isReplayed) return [];
+    if (next === undefined || outcome !== "refused" || history === null) return [];
     const times = all.slice(0, index + 1).filter((one) => one.spent).length;
     const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
-    const leastMs = Math.max(backoffMs, status === 424 ? retryAfterMs : 0);
+    const leastMs = Math.max(backoffMs, status === 424 && !history.hasActions ? retryAfterMs : 0);
     const waitedMs = next.atMs - atMs - (durationMs ?? 0);
-    // They are kept to the millisecond.
-    return waitedMs < leastMs - 2
+    // They are kept to the millisecond; one that was settled after the next one was begun had lost its lease.
+    return waitedMs >= 0 && waitedMs < leastMs - 2
       ? [`${eventId}: attempt ${next.number} came ${waitedMs} ms after a refusal`]
       : [];
   });

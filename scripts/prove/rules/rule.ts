@@ -27,7 +27,7 @@ export function isTouched(happened: readonly Happened[], { fromMs, toMs, node = 
 const harmless =
   /^(terminate|listener_certificate|delivery_certificate|revoke|burst_of_key|burst_of_address|burst_of_forms)$/;
 /** So many small commits, four a second, after a part was whole again, the others are too: a breaker's or a pool's pause. */
-const beatsToRecover = 32;
+export const beatsToRecover = 32;
 
 /** What was done that excuses something; the rest disturbs nobody's work, and a service must go through without a mark. */
 export function disturbances({ happened }: History): Happened[] {
