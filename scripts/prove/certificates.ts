@@ -4,8 +4,7 @@
  * @module
  */
 
-import { X509Certificate } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type CertificateFiles, filesOf, type Leaf, replaceFiles } from "../../src/ctl/certificate_files.ts";
 import { type Credentials, issueCertificate } from "../../src/ctl/x509.ts";
@@ -37,16 +36,4 @@ export class Authority {
     replaceFiles(filesOf(files, issueCertificate(options)));
     return files;
   }
-}
-
-/** Puts one pair in the place of another, as a renewal does: not both files at once. Returns the serial number. */
-export function replacePair(place: CertificateFiles, by: CertificateFiles): string {
-  copyFileSync(by.keyFile, place.keyFile);
-  copyFileSync(by.certFile, place.certFile);
-  return serialOf(place.certFile);
-}
-
-/** The serial number of a certificate. */
-export function serialOf(certFile: string): string {
-  return new X509Certificate(readFileSync(certFile)).serialNumber;
 }

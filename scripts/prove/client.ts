@@ -135,17 +135,3 @@ async function inPieces(
 function flat(headers: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
-
-/** The serial number of the certificate that a listener shows to a new connection; `null`: none. */
-export function shownSerial(port: number, ca: string): Promise<string | null> {
-  return new Promise((settle) => {
-    const socket = tls.connect({ host: "127.0.0.1", port, ca });
-    socket.setTimeout(5_000, () => socket.destroy());
-    socket.on("secureConnect", () => {
-      settle(socket.getPeerCertificate().serialNumber ?? null);
-      socket.destroy();
-    });
-    socket.on("error", () => settle(null));
-    socket.on("close", () => settle(null));
-  });
-}

@@ -7,7 +7,6 @@
 import postgres from "postgres";
 import { childrenOf, signalProcess } from "../processes.ts";
 import type { Callers } from "./callers.ts";
-import { replacePair } from "./certificates.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { openSql } from "./database.ts";
 import type { Happened } from "./history.ts";
@@ -179,9 +178,6 @@ const simple: Partial<Record<Kind, Fault>> = {
     node.proxy.acceptsNew = true;
   },
 
-  listener_certificate: ({ world }) => swap(world, "listener"),
-  delivery_certificate: ({ world }) => swap(world, "delivery"),
-
   async revoke({ world }) {
     const gone = new Set(world.notes.revoked.map(({ keyId }) => keyId));
     const key = world.notes.keys.find(({ id, label }) => label.startsWith("spare-") && !gone.has(id));
@@ -235,14 +231,6 @@ export async function moveClock({ sql, notes: { clockSteps } }: World, stepMs: n
 
 async function endNode({ world, node }: Parts, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
   if (!await node.process.end(signal)) world.notes.unstarted.push(`service ${node.index}, after ${signal}`);
-}
-
-function swap(world: World, whose: "listener" | "delivery"): Promise<void> {
-  const serial = whose === "listener"
-    ? replacePair(world.listenerPair, world.authority.make("server"))
-    : replacePair(world.clientPair, world.authority.make("client"));
-  world.notes.swapped.push({ whose, atMs: nowMs(), serial });
-  return Promise.resolve();
 }
 
 async function onWire({ proxy }: ServiceNode, place: Place, haltMs: number | null): Promise<void> {

@@ -59,8 +59,6 @@ export interface Arrived {
   readonly isSigned: boolean;
   readonly body: string;
   readonly atMs: number;
-  /** The serial number of the client's certificate; `null` at a CRM. */
-  readonly certificate: string | null;
   /** The status of the answer; `null` while none was given, or none could be read. */
   said: number | null;
   /** When the whole of the answer was written. */
@@ -187,8 +185,6 @@ export interface Notes {
   readonly revoked: Revoked[];
   /** The database's clock was set on. */
   readonly clockSteps: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number }[];
-  /** Certificate files were replaced. */
-  readonly swapped: { whose: "listener" | "delivery"; readonly atMs: number; readonly serial: string }[];
   /** When each process listened, by node: a limiter begins anew with each life. */
   readonly lives: { readonly node: number; readonly atMs: number }[];
   /** Why a part did not come back when it was started. */
@@ -205,8 +201,6 @@ export interface History extends Readonly<Notes> {
   readonly sendTimeoutMs: number;
   readonly asked: readonly Asked[];
   readonly arrived: readonly Arrived[];
-  /** The certificate that each listener shows at the end. */
-  readonly shown: readonly { readonly node: number; readonly serial: string }[];
   /** Events that were dead and that an operator put back; `spent` attempts had counted towards that. */
   readonly replayed: readonly { eventId: string; spent: number; reason: string | null }[];
   /** When everything was whole again for good. */

@@ -37,7 +37,6 @@ export const kinds = {
   ],
   // The actions tier, or the customers' CRMs behind it.
   downstream: [...manners.map((manner) => `downstream_${manner}` as const), "actions_kill", "actions_stop"],
-  files: ["listener_certificate", "delivery_certificate"],
   // What an operator, the clients or the calendar does.
   people: ["revoke", "burst_of_key", "burst_of_address", "burst_of_forms", "day_passes"],
 } as const;
@@ -142,7 +141,6 @@ export function makePlan(options: PlanOptions): Plan {
   lane("postgres", between(options.postgresKillMs, "postgres_kill"));
   lane("wire", () => only === undefined ? 1_200 : 800);
   lane("downstream", () => 4_000);
-  lane("files", () => 8_000);
   lane("people", () => only === undefined ? 4_000 : 1_200);
   steps.sort((a, b) => a.atMs - b.atMs);
   return { seed: options.seed, runMs, nodes, hasActions, hasOperators, callers, pauseMs, steps };

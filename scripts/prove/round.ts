@@ -6,7 +6,7 @@
  */
 
 import { Callers } from "./callers.ts";
-import { Client, shownSerial } from "./client.ts";
+import { Client } from "./client.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { perform } from "./faults.ts";
 import { type History, membersOf } from "./history.ts";
@@ -27,8 +27,6 @@ const orphans = 6;
 const figuresMs = 15_000;
 // Between two looks of the operator at what is dead.
 const replayMs = 2_000;
-// A certificate that was replaced is in use after so long (the files are looked at every ten seconds; a busy machine adds to it).
-const certificateMs = 30_000;
 
 // Between two looks at the health of a process, and between two beats of the pulse.
 const lookMs = 250;
@@ -55,7 +53,6 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
     const drained = await drain(world, options.drainMs);
     await figuresFollow(world);
     await stopWatching();
-    const shown = await certificatesShown(world);
     const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
     const tables = await readTables(world.sql, report);
     const arrived = [...world.sink.arrived];
@@ -66,7 +63,7 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
     >`select coalesce(sum(count), 0)::int as count from duplicate_total`;
     return {
       ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
-      ...{ asked: callers.asked, arrived, calmAtMs, shown, logs: world.logs(), tables },
+      ...{ asked: callers.asked, arrived, calmAtMs, logs: world.logs(), tables },
       ...{ duplicates: sum?.count ?? 0, verbs: { ...callers.verbs, ...operators?.verbs } },
       operated: operators && operators.found,
     };
@@ -215,21 +212,6 @@ async function figuresFollow(world: World): Promise<void> {
       return health?.ok && health.pending === stored?.pending && health.dead === stored?.dead;
     });
   }, { deadlineMs: figuresMs, everyMs: 200 });
-}
-
-async function certificatesShown(world: World): Promise<History["shown"]> {
-  const last = world.notes.swapped.filter(({ whose }) => whose === "listener").at(-1);
-  if (last === undefined) return [];
-  const shown: { node: number; serial: string }[] = [];
-  for (const { index, intakePort } of world.nodes) {
-    let serial: string | null = null;
-    await waitFor(async () => {
-      serial = await shownSerial(intakePort, world.authority.pem);
-      return serial === last.serial;
-    }, { deadlineMs: last.atMs + certificateMs - nowMs(), everyMs: 250 });
-    shown.push({ node: index, serial: serial ?? "" });
-  }
-  return shown;
 }
 
 /** The days of UTC that the database's clock has been in. */

@@ -10,7 +10,6 @@ import { readFileSync } from "node:fs";
 import https from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import type { CertificateFiles } from "../../src/ctl/certificate_files.ts";
 import type { Authority } from "./certificates.ts";
 import type { Chance } from "./chance.ts";
@@ -94,14 +93,13 @@ export class Sink {
       // A daily digest's or a test's address would be another one.
       const isTier = this.#place === "tier";
       if (isTier !== path.startsWith("/v1/events/")) return void response.writeHead(404).end();
-      const certificate = isTier ? (request.socket as TLSSocket).getPeerCertificate().serialNumber : null;
       const tenant = isTier ? tenantOf(body) : path.split("/")[2] ?? "";
       const arrived: Arrived = {
         at: this.#place,
         eventId: isTier ? path.slice("/v1/events/".length) : String(request.headers["webhook-id"]),
         tenant,
         route: isTier ? null : path.slice("/hook/".length),
-        ...{ body, atMs: nowMs(), certificate, said: null, saidAtMs: null },
+        ...{ body, atMs: nowMs(), said: null, saidAtMs: null },
         isSigned: isTier || isSigned(request.headers, this.secrets.get(tenant) ?? secretOf(tenant), body),
       };
       this.arrived.push(arrived);

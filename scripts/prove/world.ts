@@ -85,7 +85,7 @@ export class World {
   readonly clientPair: CertificateFiles;
   readonly notes: Notes = {
     ...{ tenants: [], keys: [], looks: [], happened: [], ended: [], revoked: [] },
-    ...{ beats: [], clockSteps: [], swapped: [], lives: [], unstarted: [] },
+    ...{ beats: [], clockSteps: [], lives: [], unstarted: [] },
   };
   /** The proof itself writes nothing now. */
   isQuiet = false;

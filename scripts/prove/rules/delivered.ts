@@ -19,8 +19,6 @@ const leaseMs = 9_000;
 const writtenMs = 500;
 // What the tier says with 424.
 const retryAfterMs = 2_000;
-// The files of certificates are looked at every ten seconds; a busy machine adds to it.
-const renewedMs = 20_000;
 
 /** The rules. */
 export const deliveryRules: Rules = {
@@ -125,20 +123,6 @@ export const deliveryRules: Rules = {
       replays.add(eventId);
     }
     return found;
-  },
-
-  /** A certificate that was replaced is soon in use, at the listener and at the delivery. */
-  certificates: ({ swapped, shown, arrived, hasActions }) => {
-    const last = (whose: "listener" | "delivery") => swapped.findLast((one) => one.whose === whose);
-    const [listener, delivery] = [last("listener"), last("delivery")];
-    const wrong = listener === undefined ? [] : shown.filter(({ serial }) => serial !== listener.serial)
-      .map(({ node }) => `service ${node} shows an old certificate`);
-    const late = delivery === undefined || hasActions
-      ? []
-      : arrived.filter(({ atMs, certificate }) =>
-        atMs > delivery.atMs + renewedMs && certificate !== delivery.serial
-      );
-    return late.length === 0 ? wrong : [...wrong, `${late.length} deliveries came with an old certificate`];
   },
 };
 

@@ -24,8 +24,7 @@ export function isTouched(happened: readonly Happened[], { fromMs, toMs, node = 
   );
 }
 
-const harmless =
-  /^(terminate|listener_certificate|delivery_certificate|revoke|burst_of_key|burst_of_address|burst_of_forms)$/;
+const harmless = /^(terminate|revoke|burst_of_key|burst_of_address|burst_of_forms)$/;
 /** So many small commits, four a second, after a part was whole again, the others are too: a breaker's or a pool's pause. */
 export const beatsToRecover = 32;
 
