@@ -441,11 +441,10 @@ class Caller {
       flag === "extra_fields_preserved" || (content.expected.flags as string[]).includes(flag)
     );
     for (const extra of ['{"crm_twin":1}', '{"crm_twin":"1"}', '{"crm_twin":2}']) {
-      await this.toTheEnd({
-        ...post,
-        content: { ...content, name: content.name + extra, expected: { ...content.expected, flags, extra } },
-        body: post.body.trim().replace(/\s*}$/, `,${extra.slice(1)}`),
-      });
+      const spell = (how: Chance) => content.spell(how).trim().replace(/\s*}$/, `,${extra.slice(1)}`);
+      const expected = { ...content.expected, flags, extra };
+      const twin = { name: content.name + extra, expected, spell };
+      await this.toTheEnd({ ...post, content: twin, body: spell(this.#how) });
     }
   }
 

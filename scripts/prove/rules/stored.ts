@@ -196,11 +196,16 @@ function wrongFields(
 ): string[] {
   const { flags, extra, ...fields } = expected;
   const lead = JSON.parse(row.lead || "{}");
-  const names = new Set([...Object.keys(lead), ...Object.keys(fields)]);
-  const wrong = [...names].filter((name) => differs(lead[name], fields[name]));
-  if (differs(row.flags, flags)) wrong.push("flags");
-  if ((row.extra ?? "{}").replaceAll(/\s/g, "") !== extra) wrong.push("extra");
-  return wrong.map((name) => `${row.eventId} (${what}): ${name} is not what was posted`);
+  const is = { ...lead, flags: row.flags, extra: (row.extra ?? "{}").replaceAll(/\s/g, "") };
+  const wanted: Record<string, unknown> = { ...fields, flags, extra };
+  return [...new Set([...Object.keys(is), ...Object.keys(wanted)])].filter((name) =>
+    differs(is[name], wanted[name])
+  )
+    .map((name) =>
+      `${row.eventId} (${what}): ${name} is ${JSON.stringify(is[name])} and not ${
+        JSON.stringify(wanted[name])
+      }`
+    );
 }
 
 /** What is found of it, and whom the search finds it by. */
