@@ -5,7 +5,17 @@
  */
 
 import type { Arrived, Happened, History, StoredAttempt, StoredEvent } from "../history.ts";
-import { byId, differs, disturbances, isTaken, isTouched, type Rules, seconds, type Span } from "./rule.ts";
+import {
+  byId,
+  databaseTime,
+  differs,
+  disturbances,
+  isTaken,
+  isTouched,
+  type Rules,
+  seconds,
+  type Span,
+} from "./rule.ts";
 
 /** Whether an event is to be delivered at all: what is held is not. */
 const isDue = ({ verdict }: StoredEvent) => verdict === null || verdict === "clean";
@@ -137,7 +147,12 @@ function tooEarly(all: readonly StoredAttempt[], history: History | null): strin
     const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
     const leastMs = Math.max(backoffMs, status === 424 && !history.hasActions ? retryAfterMs : 0);
     const waitedMs = next.atMs - atMs - (durationMs ?? 0);
-    // They are kept to the millisecond; one that was settled after the next one was begun had lost its lease.
+    // A day that passes ends leases: then one may be settled after the next one was begun.
+    const hasLost = history.clockSteps.some(({ toMs }) =>
+      Math.abs(next.atMs - databaseTime(history, toMs)) < leaseMs
+    );
+    if (hasLost) return [];
+    // They are kept to the millisecond.
     return waitedMs >= 0 && waitedMs < leastMs - 2
       ? [`${eventId}: attempt ${next.number} came ${waitedMs} ms after a refusal`]
       : [];

@@ -51,6 +51,12 @@ export function withoutCommit({ happened }: History) {
   return happened.flatMap(({ kind, noCommit }) => noCommit === null ? [] : [{ kind, ...noCommit }]);
 }
 
+/** The database's clock at a time of the history, at the least. */
+export function databaseTime({ clockSteps }: History, atMs: number): number {
+  const passed = clockSteps.filter(({ toMs }) => toMs <= atMs).reduce((sum, { stepMs }) => sum + stepMs, 0);
+  return performance.timeOrigin + atMs + passed;
+}
+
 /** Rows by a name. */
 export function byId({ tables }: History): Map<string, StoredEvent> {
   return new Map(tables.events.map((event) => [event.eventId, event]));

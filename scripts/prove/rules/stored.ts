@@ -13,7 +13,7 @@ import {
   type StoredEvent,
   verdicts,
 } from "../history.ts";
-import { byId, differs, inWords, type Rules, seconds, withoutCommit } from "./rule.ts";
+import { byId, databaseTime, differs, inWords, type Rules, seconds, withoutCommit } from "./rule.ts";
 
 /** The posts of one identity, and the events that they made. */
 interface Matter {
@@ -182,12 +182,6 @@ export const storeRules: Rules = {
     return found;
   },
 };
-
-/** The database's clock at a time of the history, at the least. */
-function databaseTime({ clockSteps }: History, atMs: number): number {
-  const passed = clockSteps.filter(({ toMs }) => toMs <= atMs).reduce((sum, { stepMs }) => sum + stepMs, 0);
-  return performance.timeOrigin + atMs + passed;
-}
 
 /** What of the content is not as it was posted, and flags. */
 function wrongFields(
