@@ -20,6 +20,12 @@ type Rows = ReadonlyMap<string, Row>;
 /** What the model says of rows: which columns become what, or that the row goes. */
 type Changes = Map<string, Row | null>;
 
+/** A row that was claimed. */
+interface Claimed {
+  readonly event_id: string;
+  readonly number: number;
+}
+
 /** Something, whatever it is. */
 const any = Symbol("any");
 
@@ -322,19 +328,18 @@ export class Operators {
   async #lateSettlements(): Promise<void> {
     const world = this.#world;
     const { sql } = world;
-    const claim = async (lease: string) => {
-      const rows = await sql<{ event_id: string; number: number }[]>`
+    const claim = async (lease: string): Promise<Claimed[]> => {
+      const rows = await sql<Claimed[]>`
         select event_id, number from claim_outbox(${lease}, 1000, 100, (select array_agg(id) from tenant),
           (select array_agg('-infinity'::text) from tenant), (select array_agg(${times}::int) from tenant))`;
       return rows;
     };
-    const settle = async (kind: string, lease: string, rows: Awaited<ReturnType<typeof claim>>) => {
+    const settle = async (kind: string, lease: string, rows: readonly Claimed[]) => {
       const all = <T>(value: T) => rows.map(() => value);
+      const [outcome, status] = kind === "delivered" ? ["delivered", 200] : ["refused", 500];
       await sql`select settle_outbox(${all(lease)}, ${rows.map((row) => row.event_id)},
-        ${rows.map((row) => row.number)}, ${all(kind)}, ${all("refused")}, ${all(500)}, ${all("late")}, ${
-        all(5)
-      },
-        ${all("t")}, ${all(0)})`;
+        ${rows.map((row) => row.number)}, ${all(kind)}, ${all(outcome)}, ${all(status)}, ${all("late")},
+        ${all(5)}, ${all("t")}, ${all(0)})`;
     };
     const [first, second] = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
       string,
@@ -342,19 +347,44 @@ export class Operators {
     ];
     const early = await claim(first);
     await moveClock(world, minuteMs);
-    const late = await claim(second);
-    for (const kind of ["retry", "dead", "released"]) {
+    let late = await claim(second);
+    const check = async (
+      kind: string,
+      rows: readonly Claimed[],
+      model: (row: Claimed) => [string, Row | null][],
+    ) => {
       const before = await this.#read();
-      await settle(kind, first, early);
-      const expected: Changes = new Map(
-        kind !== "retry" ? [] : early.map((row) => [
-          `attempt ${row.event_id}/${row.number}`,
-          { outcome: "refused", status: 500, reason: "late", duration_ms: 5, at: any },
-        ]),
-      );
-      this.#compare(`a late ${kind}`, before, await this.#read(), expected);
-      this.#count(`late ${kind}`, early.length);
-    }
+      await settle(kind, first, rows);
+      this.#compare(`a late ${kind}`, before, await this.#read(), new Map(rows.flatMap(model)));
+      this.#count(`late ${kind}`, rows.length);
+    };
+    const attempt = (
+      { event_id: id, number }: Claimed,
+      outcome: string,
+      status: number,
+    ): [string, Row] => [
+      `attempt ${id}/${number}`,
+      { outcome, status, reason: "late", duration_ms: 5, at: any },
+    ];
+    await check("retry", early, (row) => [attempt(row, "refused", 500)]);
+    for (const kind of ["dead", "released"]) await check(kind, early, () => []);
+    // Delivered is delivered, whoever has the row by now.
+    const [dead, held] = [early.slice(0, times), early.slice(times, 2 * times)];
+    const isOf = (some: readonly Claimed[]) => ({ event_id: id }: Claimed) =>
+      some.some((row) => row.event_id === id);
+    await settle("dead", second, late.filter(isOf(dead)));
+    await check("delivered", dead, (row) => [
+      attempt(row, "delivered", 200),
+      [`dead_letter ${row.event_id}`, null],
+    ]);
+    await check("delivered", held, (row) => [
+      attempt(row, "delivered", 200),
+      [`outbox ${row.event_id}`, null],
+      [`attempt ${row.event_id}/${row.number + 1}`, {
+        ...{ event_id: row.event_id, number: row.number + 1, at: any, outcome: "lost", spent: true },
+      }],
+    ]);
+    late = late.filter((row) => !isOf([...dead, ...held])(row));
     await settle("retry", second, late);
   }
 
@@ -546,9 +576,14 @@ export class Operators {
     const { plan, sink } = this.#world;
     const changes: Changes = new Map();
     const wanted: string[] = [];
+    for (const { event_id: id, kind, lead } of of(before, "event")) {
+      if (kind !== "lead" || lead === null || before.has(`lead_contact ${id}`)) continue;
+      const { phone, email = null, last_name: last } = lead as Row;
+      const lastName = String(last).replace(/[A-Z]/g, (one) => one.toLowerCase());
+      changes.set(`lead_contact ${id}`, { event_id: id, phone, email, last_name: lastName });
+    }
     for (const { event_id: id, made, tenant_id: tenant } of of(before, "outbox")) {
       const number = Number(made) + 1;
-      const event = at(before, `event ${id}`);
       changes.set(`outbox ${id}`, null);
       changes.set(`attempt ${id}/${number}`, {
         ...{
@@ -561,16 +596,6 @@ export class Operators {
           spent: true,
         },
       });
-      if (event.kind === "lead") {
-        const { phone, email, last_name: last } = event.lead as Row;
-        const row = {
-          event_id: id,
-          phone,
-          email: email ?? null,
-          last_name: String(last).replace(/[A-Z]/g, (one) => one.toLowerCase()),
-        };
-        if (!before.has(`lead_contact ${id}`)) changes.set(`lead_contact ${id}`, row);
-      }
       const slug = of(before, "tenant").find((one) => one.id === tenant)?.slug;
       if (!plan.hasActions) wanted.push(`${id} ${slug}`);
       for (const route of plan.hasActions ? routesOf(before, String(id)) : []) {
