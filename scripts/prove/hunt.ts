@@ -48,7 +48,7 @@ async function tryPlan(
     ...{ seed, hasActions, hasOperators, runMs: 8_000, nodes: 2, callers: 12, pauseMs: 40, only: steps },
     ...{ nodeKillMs: 1_500, postgresKillMs: 2_500 },
   });
-  const options = { tree, diskMegabytes: 256, runtimes: ["node"], drainMs: 30_000 } as const;
+  const options = { tree, diskMegabytes: 256, runtimes: ["node"] } as const;
   return check(await runRound(plan, options));
 }
 

@@ -78,7 +78,7 @@ async function prove(numbers: Numbers): Promise<boolean> {
       postgresKillMs: 60_000 / numbers["postgres-kills-per-minute"],
     });
     const history = await runRound(plan, {
-      ...{ tree: ownTree, diskMegabytes: 1024, drainMs: 60_000 },
+      ...{ tree: ownTree, diskMegabytes: 1024 },
       // In each fourth round the last service process runs on Deno.
       runtimes: seed % 4 === 2 ? ["node", "deno"] : ["node"],
     });

@@ -16,13 +16,9 @@ import { beatsToRecover } from "./rules/rule.ts";
 import { askReport, readTables } from "./tables.ts";
 import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
 
-/** How a round is run. */
-export interface RoundOptions extends WorldOptions {
-  /** How long the end may wait for the last delivery. Longer than the breaker's longest pause and a look below a floor. */
-  readonly drainMs: number;
-}
-
 const orphans = 6;
+// For the last delivery, on a busy machine: longer than the breaker's longest pause and a look below a floor.
+const drainMs = 90_000;
 // The figures of health are those of the last beat, twice a second; on a machine with no time for it, later.
 const figuresMs = 15_000;
 // Between two looks of the operator at what is dead.
@@ -32,7 +28,7 @@ const replayMs = 2_000;
 const lookMs = 250;
 
 /** Runs one and returns all that was seen. */
-export async function runRound(plan: Plan, options: RoundOptions): Promise<History> {
+export async function runRound(plan: Plan, options: WorldOptions): Promise<History> {
   const world = await World.open(plan, options);
   const callers = new Callers(world);
   const { notes } = world;
@@ -50,7 +46,7 @@ export async function runRound(plan: Plan, options: RoundOptions): Promise<Histo
     await operators?.post();
     await leaveOrphans(world, callers);
     await operators?.prepare();
-    const drained = await drain(world, options.drainMs);
+    const drained = await drain(world);
     await figuresFollow(world);
     await stopWatching();
     const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
@@ -177,7 +173,7 @@ async function leaveOrphans(world: World, callers: Callers): Promise<void> {
 }
 
 /** Waits until nothing is due any more; what has died is put back as an operator does it. */
-async function drain(world: World, drainMs: number): Promise<Pick<History, "undrained" | "replayed">> {
+async function drain(world: World): Promise<Pick<History, "undrained" | "replayed">> {
   const replayed: { eventId: string; spent: number; reason: string | null }[] = [];
   let replayedAtMs = Number.NEGATIVE_INFINITY;
   const isEmpty = await waitFor(async () => {

@@ -33,7 +33,7 @@ async function round(
     },
   });
   return await runRound(plan, {
-    ...{ tree: ownTree, diskMegabytes: 256, runtimes: ["node", "deno"], drainMs: 60_000 },
+    ...{ tree: ownTree, diskMegabytes: 256, runtimes: ["node", "deno"] },
   });
 }
 
