@@ -43,10 +43,6 @@ export class ServerRole {
     if (parameter === "default_transaction_read_only") this.#isHeldToReading = value === "on";
   }
 
-  get isStandby(): boolean {
-    return this.#isStandby;
-  }
-
   get isReadOnly(): boolean {
     return this.#isStandby || this.#isHeldToReading;
   }

@@ -6,25 +6,28 @@ import { namesOf, parseDatabaseUrl } from "./address.ts";
 import { describeError, Unavailable } from "./pool.ts";
 import { NoPrimary } from "./unavailable.ts";
 
-/** What a failure means for the operator. `code` is safe to print. */
-export type StoreFailure =
-  | { readonly kind: "unreachable"; readonly code: string }
-  /** None of several servers takes writes. */
-  | { readonly kind: "no_primary"; readonly code: string }
-  /** An undeclared pooler. */
-  | { readonly kind: "pooler"; readonly code: string }
-  | { readonly kind: "login_refused"; readonly code: string }
-  | { readonly kind: "no_such_database"; readonly code: string }
-  | { readonly kind: "not_migrated"; readonly code: string }
-  | { readonly kind: "not_permitted"; readonly code: string }
-  | { readonly kind: "read_only"; readonly code: string }
-  /** The server cancelled the statement, which had no effect. */
-  | { readonly kind: "given_up"; readonly code: string }
-  /** As before, because another session holds a lock. */
-  | { readonly kind: "locked"; readonly code: string }
-  /** Whether the statement took effect is unknown. */
-  | { readonly kind: "outcome_unknown"; readonly code: string }
-  | { readonly kind: "other"; readonly code: string };
+/** What a failure means for the operator. */
+export interface StoreFailure {
+  /**
+   * `no_primary`: no server of several takes writes. `pooler`: it was not declared. `given_up`, `locked`: the server
+   * cancelled the statement, which had no effect. `outcome_unknown`: it may have had one.
+   */
+  readonly kind:
+    | "unreachable"
+    | "no_primary"
+    | "pooler"
+    | "login_refused"
+    | "no_such_database"
+    | "not_migrated"
+    | "not_permitted"
+    | "read_only"
+    | "given_up"
+    | "locked"
+    | "outcome_unknown"
+    | "other";
+  /** Safe to print. */
+  readonly code: string;
+}
 
 const byState: readonly (readonly [RegExp, StoreFailure["kind"]])[] = [
   [/^28/, "login_refused"],

@@ -46,6 +46,20 @@ export function operatorCall(
   return address === null ? sql`${sql(name)}(${args})` : sql`${sql(`console_${name}`)}(${args}, ${address})`;
 }
 
+/** Calls a SQL function as {@linkcode operatorCall} does and returns its outcome, a word. */
+export async function decide<Outcome extends string>(
+  pool: Pool,
+  address: string | null,
+  name: string,
+  args: (sql: postgres.Sql) => postgres.PendingQuery<postgres.Row[]>,
+): Promise<Outcome> {
+  const [row] = await ask(
+    pool,
+    (sql) => sql<{ outcome: Outcome }[]>`select ${operatorCall(sql, address, name, args(sql))} as outcome`,
+  );
+  return row?.outcome as Outcome;
+}
+
 /** A count up to a bound. */
 export interface BoundedCount {
   readonly count: number;

@@ -2,7 +2,7 @@
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { ask, askOne, countedMax, isoOf, operatorCall } from "./admin_pool.ts";
+import { ask, askOne, countedMax, decide, isoOf, operatorCall } from "./admin_pool.ts";
 
 /** `open` until an operator settles the collision or its content is removed. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";
@@ -94,7 +94,7 @@ export interface OpenCollisions {
 
 /** Open collisions of another person by tenant and source, most first, among the newest ten thousand. */
 export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> {
-  const rows = await ask(pool, (sql) =>
+  return await ask(pool, (sql) =>
     sql<OpenCollisions[]>`
       select t.slug as tenant, k.label as source, count(*)::int as count, max(c.id)::text as "newestId"
       from (
@@ -105,7 +105,6 @@ export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> 
       join tenant as t on t.id = k.tenant_id
       group by t.slug, k.label
       order by count(*) desc, t.slug, k.label`);
-  return rows;
 }
 
 /** `busy`: an erasure or a revocation of its key is under way; retry. `unknown`: no such collision. */
@@ -141,16 +140,12 @@ export async function dismissCollision(
   id: string,
   address: string | null,
 ): Promise<CollisionDismissal> {
-  const row = await askOne(pool, (sql) => {
-    const dismiss = operatorCall(sql, address, "dismiss_collision", sql`${id}::bigint`);
-    return sql<{ dismissal: CollisionDismissal }[]>`select ${dismiss} as dismissal`;
-  });
-  return row?.dismissal ?? "unknown";
+  return await decide(pool, address, "dismiss_collision", (sql) => sql`${id}::bigint`);
 }
 
 /** The collision with this id, or `null`. */
 export async function readCollision(pool: Pool, id: string): Promise<StoredCollision | null> {
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<StoredCollision[]>`
       select
         ${listed(sql)}, coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra,
@@ -167,5 +162,4 @@ export async function readCollision(pool: Pool, id: string): Promise<StoredColli
       join api_key as f on f.id = e.key_id
       left join event as a on a.event_id = c.accepted_event_id
       where c.id = ${id}::bigint`);
-  return row;
 }

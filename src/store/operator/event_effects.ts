@@ -1,6 +1,6 @@
 // The effects of an event, one per recipient, and sending an event again.
 
-import { ask, askOne, isoOf, operatorCall } from "./admin_pool.ts";
+import { ask, decide, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** One effect; times are ISO 8601, UTC. */
@@ -69,9 +69,5 @@ export async function sendAgain(
     readonly address: string | null;
   },
 ): Promise<SentAgain> {
-  const row = await askOne(pool, (sql) => {
-    const sent = operatorCall(sql, address, "send_again", sql`${eventId}, ${effect}, ${seen}::int`);
-    return sql<{ sent: SentAgain }[]>`select ${sent} as sent`;
-  });
-  return row?.sent ?? "unknown";
+  return await decide(pool, address, "send_again", (sql) => sql`${eventId}, ${effect}, ${seen}::int`);
 }

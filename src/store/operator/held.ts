@@ -2,15 +2,7 @@
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import {
-  ask,
-  askOne,
-  type BoundedCount,
-  boundedCount,
-  countedMax,
-  isoOf,
-  operatorCall,
-} from "./admin_pool.ts";
+import { ask, askOne, type BoundedCount, boundedCount, countedMax, decide, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A held submission in a list. */
@@ -65,7 +57,7 @@ export async function listHeld(
   pool: Pool,
   { limit, after, ...filter }: HeldPage,
 ): Promise<HeldSubmission[]> {
-  const rows = await ask(pool, (sql) => {
+  return await ask(pool, (sql) => {
     const behind = after === null
       ? sql``
       : sql`and (s.score, s.event_id) > (${after.score}::int, ${after.submissionId} collate "C")`;
@@ -89,7 +81,6 @@ export async function listHeld(
       join api_key as k on k.id = e.key_id
       order by s.score, s.event_id`;
   });
-  return rows;
 }
 
 /** `already`: released before; `clean`: never held; `erased`: content removed; `unknown`: no such submission. */
@@ -101,12 +92,7 @@ export async function releaseSubmission(
   submissionId: string,
   address: string | null,
 ): Promise<Release> {
-  const row = await askOne(pool, (sql) => {
-    return sql<{ release: Release }[]>`select ${
-      operatorCall(sql, address, "release_submission", sql`${submissionId}`)
-    } as release`;
-  });
-  return row?.release ?? "unknown";
+  return await decide(pool, address, "release_submission", (sql) => sql`${submissionId}`);
 }
 
 /** `already`: dismissed before, or released. */
@@ -118,12 +104,7 @@ export async function dismissSubmission(
   submissionId: string,
   address: string | null,
 ): Promise<Dismissal> {
-  const row = await askOne(pool, (sql) => {
-    return sql<{ dismissal: Dismissal }[]>`select ${
-      operatorCall(sql, address, "dismiss_submission", sql`${submissionId}`)
-    } as dismissal`;
-  });
-  return row?.dismissal ?? "unknown";
+  return await decide(pool, address, "dismiss_submission", (sql) => sql`${submissionId}`);
 }
 
 /** `held`: it was not delivered; dismiss it instead. */
@@ -137,12 +118,7 @@ export async function markSpam(
   submissionId: string,
   { isSpam, address }: { readonly isSpam: boolean; readonly address: string | null },
 ): Promise<SpamMark> {
-  const row = await askOne(pool, (sql) => {
-    return sql<{ mark: SpamMark }[]>`select ${
-      operatorCall(sql, address, "mark_spam", sql`${submissionId}, ${isSpam}`)
-    } as mark`;
-  });
-  return row?.mark ?? "unknown";
+  return await decide(pool, address, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
 }
 
 /** Discards what the spam score has learned, and returns from how many submissions. */

@@ -59,7 +59,7 @@ export interface OldestWaiting {
 
 /** The oldest event in the outbox that can be sent, among the oldest ten thousand. */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<OldestWaiting[]>`
       select
         o.event_id as "eventId", t.slug as tenant, o.reason, ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
@@ -70,5 +70,4 @@ export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | nul
       join event as e on e.event_id = o.event_id
       order by o.event_id
       limit 1`);
-  return row;
 }

@@ -68,11 +68,10 @@ interface NamedKey {
 
 /** The key with this id, or `null`. */
 export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<NamedKey[]>`
       select t.slug as tenant, k.label, k.revoked_at is not null as "isRevoked"
       from api_key as k join tenant as t on t.id = k.tenant_id where k.id = ${id}::bigint`);
-  return row;
 }
 
 /** Marks effects as done, and returns how many events had one to mark. */

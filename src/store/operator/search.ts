@@ -233,24 +233,10 @@ function statePath(state: "pending" | "sending" | "held" | "dead", tenantId: num
       return sql`
         select 0 as stream, e.event_id from ${table} as e
         where ${within(sql, span)} ${isOfTenant ? sql`and e.tenant_id = ${tenantId}` : sql``}
-          and ${stateIs(sql, state)}
+          ${state === "held" ? sql`and e.verdict <> 'clean' and e.released_at is null` : sql``}
         ${newest(sql, perStream)}`;
     },
   };
-}
-
-// Of row e of the state's table.
-function stateIs(sql: Sql, state: "pending" | "sending" | "held" | "dead"): Fragment {
-  switch (state) {
-    case "held":
-      return sql`e.verdict <> 'clean' and e.released_at is null`;
-    case "dead":
-      return sql`true`;
-    // Few rows are being sent at a time; the filter tells them apart.
-    case "pending":
-    case "sending":
-      return sql`true`;
-  }
 }
 
 /** Exact phone numbers or addresses of leads and submissions. */

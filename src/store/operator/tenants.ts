@@ -80,7 +80,7 @@ export async function changeTenant(
     digest_at: change.digestAt,
     digest_actions: change.digestActions,
   });
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<Required<TenantChange>[]>`
       select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt",
         -- The statement sees the row as it was before.
@@ -88,7 +88,6 @@ export async function changeTenant(
       from (select ${changes}::text::jsonb as changes) as p
       cross join lateral set_tenant(${slug}, p.changes) as c
       join tenant as t on t.slug = ${slug}`);
-  return row;
 }
 
 /** The outcome of {@linkcode disableTenant}. */
@@ -107,12 +106,11 @@ export async function disableTenant(
   slug: string,
   isDisabled: boolean,
 ): Promise<TenantStatus | null> {
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<TenantStatus[]>`
       select ${isoOf(sql, sql`d.disabled_at`)} as "disabledAt", d.is_unchanged as "isUnchanged",
         d.keys
       from disable_tenant(${slug}, ${isDisabled}) as d`);
-  return row;
 }
 
 /** Keeps the content of a tenant's events for some days, `null`: forever; `false` when there is no such tenant. */
@@ -129,10 +127,9 @@ export async function findTenant(
   pool: Pool,
   slug: string,
 ): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean } | null> {
-  const row = await askOne(pool, (sql) =>
+  return await askOne(pool, (sql) =>
     sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
       select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`);
-  return row;
 }
 
 interface Campaign {

@@ -29,19 +29,19 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   // Reads the files while the connection opens.
   const [row, release] = await Promise.all([readSettings(pool), readRelease()]);
   const faults: string[] = [];
-  if (row === undefined || row.version < versionMin) faults.push("PostgreSQL 14 or later is needed");
-  if (row?.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
-  if (row?.full_page_writes !== "on") {
+  if (!(Number(row.version) >= versionMin)) faults.push("PostgreSQL 14 or later is needed");
+  if (row.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
+  if (row.full_page_writes !== "on") {
     faults.push("the server runs with full_page_writes off: a 202 could be lost");
   }
-  if (row?.encoding !== "UTF8") {
-    faults.push(`the database's encoding is ${row?.encoding}; it must be UTF8`);
+  if (row.encoding !== "UTF8") {
+    faults.push(`the database's encoding is ${row.encoding}; it must be UTF8`);
   }
   // Functions ensure durability themselves (ensure_synchronous_commit), but cannot set what a statement sees.
-  if (row?.isolation !== "read committed") {
-    faults.push(`default_transaction_isolation is ${row?.isolation}; it must be read committed`);
+  if (row.isolation !== "read committed") {
+    faults.push(`default_transaction_isolation is ${row.isolation}; it must be read committed`);
   }
-  if (!pool.isPooled && row?.statement_timeout === "0") {
+  if (!pool.isPooled && row.statement_timeout === "0") {
     faults.push(
       "what a connection sets does not arrive: with a pooler in between, add ?pooler=transaction to the database's address",
     );
@@ -55,27 +55,15 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   return faults;
 }
 
-interface Settings {
-  readonly version: number;
-  readonly fsync: string;
-  readonly full_page_writes: string;
-  readonly encoding: string;
-  readonly isolation: string;
-  readonly statement_timeout: string;
-}
-
-async function readSettings(pool: Pool): Promise<Settings | undefined> {
-  const [row] = await pool.run(
-    deadlineMs,
-    (sql) =>
-      sql<Settings[]>`
+async function readSettings(pool: Pool): Promise<Readonly<Record<string, string>>> {
+  const [row] = await pool.run(deadlineMs, (sql) =>
+    sql<Record<string, string>[]>`
       select current_setting('default_transaction_isolation') as isolation,
         current_setting('statement_timeout') as statement_timeout,
-        current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+        current_setting('server_version_num') as version, current_setting('fsync') as fsync,
         current_setting('full_page_writes') as full_page_writes,
-        current_setting('server_encoding') as encoding`,
-  );
-  return row;
+        current_setting('server_encoding') as encoding`);
+  return row ?? {};
 }
 
 /** The session's role if it has the rights of the tables' owner, as a superuser does; otherwise `null`. */

@@ -64,16 +64,6 @@ export interface ProviderChange {
 
 const deadlineMs = 5_000;
 
-interface BeginRow {
-  readonly outcome: CheckoutStart["kind"];
-  readonly id: string;
-  readonly plan_name: string;
-  readonly amount_cents: number;
-  readonly billing_interval: Interval;
-  readonly session_id: string;
-  readonly session_url: string;
-}
-
 /** Methods throw {@linkcode Unavailable} when the store is unavailable; whether they took effect is then unknown. */
 export class CheckoutStore {
   readonly #pool: Pool;
@@ -88,23 +78,18 @@ export class CheckoutStore {
     key: { readonly keyDigest: string; readonly requestDigest: string } | null,
   ): Promise<CheckoutStart> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
-      sql<BeginRow[]>`
-        select * from begin_checkout(
+      sql<CheckoutStart[]>`
+        select outcome as kind,
+          json_build_object(
+            'id', id, 'planSlug', ${planSlug}::text, 'planName', plan_name, 'amountCents', amount_cents,
+            'interval', billing_interval
+          ) as sale,
+          json_build_object('sessionId', session_id, 'url', session_url) as session
+        from begin_checkout(
           ${planSlug}, ${key?.keyDigest ?? null}, ${
         key?.requestDigest ?? null
       }, ${limits.checkoutKeyHours})`);
-    const { outcome, ...found } = row as BeginRow;
-    switch (outcome) {
-      case "begun":
-      case "again": {
-        const { id, plan_name: planName, amount_cents: amountCents, billing_interval: interval } = found;
-        return { kind: outcome, sale: { id, planSlug, planName, amountCents, interval } };
-      }
-      case "open":
-        return { kind: outcome, session: { sessionId: found.session_id, url: found.session_url } };
-      default:
-        return { kind: outcome };
-    }
+    return row as CheckoutStart;
   }
 
   /** Stores the provider's session. One of its events may have arrived first. */

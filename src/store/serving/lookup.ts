@@ -32,11 +32,11 @@ const batchMax = 1_000;
  *
  * @throws {Unavailable} when the server is a standby
  */
-export function onPrimary<Row extends { readonly id: number | null }>(
-  rows: readonly (Row & { readonly is_standby: boolean })[],
-): Row[] {
+function onPrimary<Row extends { readonly id: number | null; readonly is_standby: boolean }>(
+  rows: readonly Row[],
+): Omit<Row, "is_standby">[] {
   if (rows[0]?.is_standby !== false) throw new Unavailable("the server is a standby and may lag");
-  return rows.filter(({ id }) => id !== null);
+  return rows.filter(({ id }) => id !== null).map(({ is_standby: _, ...row }) => row);
 }
 
 /** Rows by id. Misses are not cached, so that new rows are found at once. */
@@ -113,49 +113,22 @@ export interface ApiKey {
   readonly raisedRate: Rate | null;
 }
 
-const lookupDeadlineMs = 5_000;
+const deadlineMs = 5_000;
 
-/** Reads keys by their SHA-256 digest, as 64 hex digits. */
-export class KeyStore {
-  readonly #lookup: Lookup<ApiKey>;
-
+/** Reads active keys by their SHA-256 digest, as 64 hex digits. Cached ones are not enough to answer by: commits check again. */
+export class KeyStore extends Lookup<ApiKey> {
   constructor(pool: Pool, nowMs: () => number) {
-    this.#lookup = new Lookup({ read: (digests) => readKeys(pool, digests), nowMs });
-  }
-
-  /** A recently active key, without a query: enough to go on to a commit, which checks again, not to answer. */
-  cached(digest: string, maxAgeMs?: number): ApiKey | null {
-    return this.#lookup.cached(digest, maxAgeMs);
-  }
-
-  /** The active key with this digest as the store has it now, or `null`. */
-  find(digest: string): Promise<ApiKey | null> {
-    return this.#lookup.find(digest);
-  }
-
-  /** Removes a key that a commit has found revoked or suspended. */
-  forget(digest: string): void {
-    this.#lookup.forget(digest);
+    super({ read: (digests) => readKeys(pool, digests), nowMs });
   }
 }
 
 async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<string, ApiKey>> {
-  const rows = await pool.run(lookupDeadlineMs, (sql) =>
-    sql<
-      {
-        is_standby: boolean;
-        digest: string;
-        id: number;
-        tenant_id: number;
-        tenant: string;
-        label: string;
-        per_minute: number | null;
-        burst: number | null;
-      }[]
-    >`
-      select p.is_standby, encode(k.digest, 'hex') as digest, k.id, k.tenant_id, t.slug as tenant, k.label,
-        case when k.limit_until > service_clock() then k.limit_per_minute end as per_minute,
-        case when k.limit_until > service_clock() then k.limit_burst end as burst
+  const rows = await pool.run(deadlineMs, (sql) =>
+    sql<(ApiKey & { is_standby: boolean; digest: string })[]>`
+      select p.is_standby, encode(k.digest, 'hex') as digest, k.id, k.tenant_id as "tenantId", t.slug as tenant, k.label,
+        case when k.limit_until > service_clock() then
+          json_build_object('perMinute', k.limit_per_minute, 'burst', k.limit_burst)
+        end as "raisedRate"
       from (select pg_is_in_recovery() as is_standby) as p
       left join (
         unnest(${[...digests]}::text[]) as d (digest)
@@ -163,17 +136,7 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
           on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
         join tenant as t on t.id = k.tenant_id
       ) on true`);
-  return new Map(
-    onPrimary(rows).map((row) => [row.digest, {
-      id: row.id,
-      tenantId: row.tenant_id,
-      tenant: row.tenant,
-      label: row.label,
-      raisedRate: row.per_minute === null || row.burst === null
-        ? null
-        : { perMinute: row.per_minute, burst: row.burst },
-    }]),
-  );
+  return new Map(onPrimary(rows).map(({ digest, ...key }) => [digest, key]));
 }
 
 /** An operator's definition of a form. */
@@ -188,8 +151,6 @@ export interface Form {
 
 /** Chosen: up to 64 letters, digits, `.`, `_` and `-`, which no client has to encode in a URL. */
 export const formKeyShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
-const deadlineMs = 5_000;
 
 /** Reads forms. A change takes effect within five seconds, a new form at once. */
 export class FormStore {
@@ -208,24 +169,16 @@ export class FormStore {
 }
 
 async function readForms(pool: Pool, ids: readonly string[]): Promise<Map<string, Form>> {
-  const wanted = ids.map((id) => id.split(" ") as [string, string]);
-  const rows = await pool.run(
-    deadlineMs,
-    (sql) =>
-      sql<(Omit<Form, "formKey"> & { is_standby: boolean; tenant_id: number; form_key: string })[]>`
-      select p.is_standby, f.id, f.tenant_id, f.form_key, f.required, f.threshold, f.blocked
+  const rows = await pool.run(deadlineMs, (sql) =>
+    sql<(Form & { is_standby: boolean; key: string })[]>`
+      select p.is_standby, f.key, f.id, f.form_key as "formKey", f.required, f.threshold, f.blocked
       from (select pg_is_in_recovery() as is_standby) as p
       left join (
-        unnest(${wanted.map(([tenantId]) => Number(tenantId))}::int[], ${
-        wanted.map(([, formKey]) => formKey)
-      }::text[]) as w (tenant_id, form_key)
-        join form as f on f.tenant_id = w.tenant_id and f.form_key = w.form_key and f.removed_at is null
-      ) on true`,
-  );
-  return new Map(
-    onPrimary(rows).map(({ tenant_id, form_key: formKey, id, required, threshold, blocked }) => [
-      `${tenant_id} ${formKey}`,
-      { id, formKey, required, threshold, blocked },
-    ]),
-  );
+        select w.key, f.*
+        from unnest(${[...ids]}::text[]) as w (key)
+        join form as f
+          on f.tenant_id = split_part(w.key, ' ', 1)::int and f.form_key = split_part(w.key, ' ', 2)
+        where f.removed_at is null
+      ) as f on true`);
+  return new Map(onPrimary(rows).map(({ key, ...form }) => [key, form]));
 }

@@ -31,31 +31,17 @@ const order = (sql: postgres.Sql) => sql`order by p.customer collate "C", p.amou
 /** All plans, by customer, price and slug, so that every node serves the same bytes. */
 export async function readPlans(pool: Pool): Promise<Plan[]> {
   const rows = await pool.run(deadlineMs, (sql) =>
-    sql<
-      {
-        slug: string;
-        name: string;
-        customer: string;
-        customer_name: string;
-        amount_cents: number;
-        billing_interval: Interval;
-        body: string;
-      }[]
-    >`
+    sql<Omit<Plan, "items">[]>`
       select
-        p.slug, p.name, p.customer, coalesce(t.name, p.customer) as customer_name, p.amount_cents, p.billing_interval,
-        p.body::text as body
+        p.slug, p.name, p.customer, coalesce(t.name, p.customer) as "customerName", p.amount_cents as "amountCents",
+        p.billing_interval as interval, p.body::text as json
       from plan as p left join tenant as t on t.slug = p.customer ${order(sql)}`);
   return rows.map((row) => ({
-    slug: row.slug,
-    name: row.name,
-    customer: row.customer,
-    customerName: row.customer_name,
-    amountCents: row.amount_cents,
-    interval: row.billing_interval,
-    items: (JSON.parse(row.body) as { items: PlanItem[] }).items
-      .map(({ title, detail }) => ({ title, detail })),
-    json: row.body,
+    ...row,
+    items: (JSON.parse(row.json) as { items: PlanItem[] }).items.map(({ title, detail }) => ({
+      title,
+      detail,
+    })),
   }));
 }
 

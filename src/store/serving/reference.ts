@@ -39,22 +39,20 @@ export async function readReference(pool: Pool, nowMs: () => number): Promise<Re
   const [row] = await pool.run(
     deadlineMs,
     (sql) =>
-      sql<{ areas: Area[]; ip_limits: { network: string; per_minute: number; burst: number }[] }[]>`
+      sql<Pick<Reference, "areas" | "ipLimits">[]>`
       select
         (select coalesce(json_agg(json_build_object('area', area, 'status', status) order by area), '[]')
          from area where status <> 'retired') as areas,
         (select coalesce(json_agg(json_build_object(
-           'network', network, 'per_minute', per_minute, 'burst', burst) order by masklen(network) desc), '[]')
-         from ip_limit where until > service_clock()) as ip_limits`,
+           'network', network, 'rate', json_build_object('perMinute', per_minute, 'burst', burst)
+         ) order by masklen(network) desc), '[]')
+         from ip_limit where until > service_clock()) as "ipLimits"`,
   );
   const areas = row?.areas ?? [];
   return {
     areas,
     areaIndex: new Map(areas.map(({ area }) => [foldArea(area), area])),
-    ipLimits: (row?.ip_limits ?? []).map((limit) => ({
-      network: limit.network,
-      rate: { perMinute: limit.per_minute, burst: limit.burst },
-    })),
+    ipLimits: row?.ipLimits ?? [],
     readAtMs,
   };
 }
