@@ -1,4 +1,4 @@
--- The campaigns of the tenants, and what their leads have cost.
+-- Campaigns of tenants, and what their leads cost.
 
 create table campaign (
   id int generated always as identity primary key,
@@ -9,14 +9,14 @@ create table campaign (
   unique (tenant_id, id)
 );
 
--- What a lead costs, US cents (SPEC, Limits). Checked for each lead: a sum could hide an amount that is none.
+-- A lead's cost in US cents (SPEC, Limits). Checked per lead: a sum could hide an invalid amount.
 create domain lead_cost_cents as int check (value between 1 and 99999);
 
--- What contacts have cost, US cents: a campaign's spend is the sum. Inserted, never updated, so that no two commits
--- meet on a campaign's row; folded together now and then (fold_counts).
+-- Charges in US cents; a campaign's spend is their sum. Insert-only, so that commits do not contend for a row;
+-- aggregated by fold_counts.
 create table campaign_charge (
   campaign_id int not null,
-  -- Nobody can turn an amount into a credit, whoever writes.
+  -- No caller can turn an amount into a credit.
   cents bigint not null check (cents > 0)
 );
 create view campaign_spend as

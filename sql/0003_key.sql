@@ -1,11 +1,11 @@
--- What a caller shows, and the limits that an operator has raised for a while.
+-- API keys, and limits that an operator has raised for a time.
 
 create table api_key (
   id int generated always as identity primary key,
   tenant_id int not null references tenant,
   campaign_id int,
   surface text not null check (surface in ('intake', 'forms')),
-  -- The lead's source; a key keeps its label for life.
+  -- The lead's source; never changes.
   label text not null check (label <> ''),
   -- SHA-256 of the key. The plaintext is shown once and stored nowhere.
   digest bytea not null unique check (octet_length(digest) = 32),
@@ -13,9 +13,9 @@ create table api_key (
   created_at timestamptz not null default now(),
   last_used_at timestamptz,
   revoked_at timestamptz,
-  -- While its tenant is disabled. Here as well as there, so that a commit looks at one table.
+  -- Since when its tenant is disabled; copied here so that a commit checks one table.
   suspended_at timestamptz,
-  -- A raised limit for an agreed window (a backfill); null means the published one.
+  -- A limit raised for a time (a backfill); null: the published one.
   limit_per_minute int check (limit_per_minute > 0),
   limit_burst int check (limit_burst > 0),
   limit_until timestamptz,
@@ -24,7 +24,7 @@ create table api_key (
   foreign key (tenant_id, campaign_id) references campaign (tenant_id, id)
 );
 
--- The per-IP limit stands before authentication, so a backfill needs it raised by address.
+-- The per-IP limit precedes authentication, so a backfill needs it raised by address.
 create table ip_limit (
   network cidr primary key,
   per_minute int not null check (per_minute > 0),

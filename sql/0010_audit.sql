@@ -1,16 +1,15 @@
--- What operators did, by command or on the console's pages. No personal data: the subject is an id, a term or a
--- count, never a name, a number or an address.
+-- Operators' actions, by ctl or console. No personal data: the subject is an id, a term or a count.
 --
--- A chain: each row has the digest over the digest of the row before and its own content, so that nobody changes,
--- removes or adds one unseen (functions/append_audit.sql, ctl audit verify).
+-- A hash chain: each row's digest covers the previous digest and its own content, so that changes, removals and
+-- insertions are detected (functions/append_audit.sql, ctl audit verify).
 
 create table audit (
-  -- Numbered by the chain and not by a sequence, so that a number is never left out.
+  -- Consecutive, unlike a sequence's, so that a missing row is noticed.
   id bigint primary key,
   at timestamptz not null,
-  -- The way he came, ctl or console, and the database role that had logged in.
+  -- The origin, ctl or console, and the database role that logged in.
   actor text not null,
-  -- What whoever acted says of himself, and nobody has checked: the client's address, the account of the machine.
+  -- The actor's own, unverified identity: the client's address, or the account on the machine.
   claimed text,
   -- Such as dead.replay, submission.release, area.confirm, person.erase.
   action text not null check (action ~ '^[a-z_]+\.[a-z_]+$'),
@@ -20,10 +19,10 @@ create table audit (
   digest bytea not null check (octet_length(digest) = 32)
 );
 create index audit_at on audit (at desc, id desc);
--- The console shows beside an event, a submission or a term who has done what to it.
+-- The console shows an event's, submission's or term's actions beside it.
 create index audit_subject on audit (subject, id);
 
--- The chain's end. Whoever adds to it locks this row, and nobody else does.
+-- The end of the chain; append_audit locks this row.
 create table audit_head (
   is_only boolean primary key default true check (is_only),
   id bigint not null,

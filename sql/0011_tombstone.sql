@@ -1,19 +1,19 @@
--- What an erasure leaves for a minute, so that a post which was under way when it ended is erased with the rest
+-- What an erasure leaves for a minute, so that posts under way when it ended are erased too
 -- (functions/register_erasure.sql, accept).
 
--- HMAC-SHA-256 of what makes a post the erased person's: an address, a number. The table alone tells nobody which, however
--- many are tried, because the key is in another one, and nobody but the owner reads either.
+-- HMAC-SHA-256 of the erased person's contacts. The key is in another table, and only the owner reads either, so the
+-- digests cannot be guessed by trial.
 create table tombstone (
   run uuid not null,
   digest bytea not null,
-  -- Posts that arrived until then are the person's from before the erasure; a later one is a new lead.
+  -- Posts that arrived until then are erased; a later one is a new lead.
   posted_until timestamptz not null,
-  -- By then whatever arrived before has been committed or given up.
+  -- By then, earlier posts are committed or refused.
   expires_at timestamptz not null,
   primary key (digest, run)
 );
 
--- The key of those digests, with both pads of the HMAC (RFC 2104) applied. Made here, and never shown.
+-- The key of those digests, as both pads of the HMAC (RFC 2104). Generated here and never shown.
 create table tombstone_key (
   is_only boolean primary key default true check (is_only),
   inner_pad bytea not null check (octet_length(inner_pad) = 64),
@@ -21,7 +21,7 @@ create table tombstone_key (
 );
 do $$
 declare
-  -- 32 bytes from the strong random numbers of the server: each of the four has 122 bits of chance.
+  -- 32 bytes from the server's strong random numbers: each UUID has 122 random bits.
   v_key bytea := sha256(
     uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
       || uuid_send(gen_random_uuid())

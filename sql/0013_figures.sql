@@ -1,7 +1,7 @@
--- What the report and the console's plots are made of. No personal data, so it stays when leads are erased. What the
--- processes count is added up and never taken away from, whoever calls.
+-- The data of reports and of the console's plots. No personal data, so it outlives erasures. Counts only grow,
+-- whoever calls.
 
--- Refusals leave nothing but these counts.
+-- Refusals leave only these counts.
 create table refusal_total (
   day date not null,
   key_id int not null references api_key,
@@ -11,7 +11,7 @@ create table refusal_total (
   primary key (day, key_id, reason, field)
 );
 
--- Duplicates leave nothing but these counts: each answer 200 with the event of an earlier post.
+-- Duplicates (200 with an earlier event) leave only these counts.
 create table duplicate_total (
   day date not null,
   key_id int not null references api_key,
@@ -19,8 +19,8 @@ create table duplicate_total (
   primary key (day, key_id)
 );
 
--- Events by the hour of their acceptance (UTC) and their key, so that a report of months does not read millions of
--- events (roll_up_hours).
+-- Events by hour of acceptance (UTC) and key, so that a report of months does not read millions of events
+-- (roll_up_hours).
 create table hour_total (
   hour timestamptz not null,
   key_id int not null,

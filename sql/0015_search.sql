@@ -1,10 +1,9 @@
--- The indexes of the operator's search (src/store/operator/search_ways.ts) that each commit writes. What they cost the
--- intake is a row of its benchmark.
+-- Indexes of the operator's search (src/store/operator/search.ts) that every commit writes.
 
 -- A source's or a tenant's events, newest first.
 create index event_key on event (key_id, event_id);
 
--- An event with a flag is rare enough; one index each (src/contract/fields.ts), so that those without cost nothing.
+-- Flags are rare; one partial index each (src/contract/fields.ts) costs events without flags nothing.
 create index event_flag_phone_unnormalized on event (event_id) where flags @> '{phone_unnormalized}';
 create index event_flag_project_area_unknown on event (event_id) where flags @> '{project_area_unknown}';
 create index event_flag_project_service_unknown on event (event_id) where flags @> '{project_service_unknown}';

@@ -1,9 +1,8 @@
--- Takes back what PostgreSQL lets everybody call and what a process that was taken over could stop the intake with: the
--- advisory locks that posts take, large objects and WAL records without a bound. The owner of the tables keeps it; its functions
--- need the locks.
+-- Revokes PostgreSQL functions with which a hijacked process could stop the intake: advisory locks, which posts take,
+-- large objects, and unbounded WAL records. The tables' owner keeps them for its functions.
 --
--- These functions are the superuser's. As another role this file does nothing, and ctl doctor says so; as a superuser, in this
--- database: psql -f sql/builtins.sql
+-- They belong to the superuser. As another role this file does nothing, and ctl doctor warns; as a superuser, run in
+-- this database: psql -f sql/builtins.sql
 do $$
 declare
   v_owner oid := (select n.nspowner from pg_namespace as n where n.nspname = 'public');

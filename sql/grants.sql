@@ -1,17 +1,16 @@
--- Who may do what: all of it. Applied last at every migration, also when nothing else has changed, so whatever a hand has
--- granted to the two groups or to everybody is gone after the next one. What it has granted to a role of its own stays.
+-- All rights, applied last at every migration, so that manual grants to the two groups or to everyone are undone;
+-- grants to other roles stay.
 --
--- Whatever is not listed at the end is the owner's alone. WHOEVER ADDS A TABLE OR A FUNCTION lists it there, when the
--- service or the actions process needs it, and in test/store/rights.test.ts in any case: that test tries each one as
--- each role.
+-- Whatever is not in the list at the end is the owner's alone. IF YOU ADD A TABLE OR A FUNCTION, list it there if the
+-- service or the actions process needs it, and always in test/store/rights.test.ts, which tries each one as each
+-- role.
 --
--- lead_service: the service process. lead_actions: the actions process. Neither writes a table: they call functions
--- that run with the owner's rights (security definer), which is why each of these has its search_path pinned, pg_temp
--- last. Functions that only read run with the rights of the caller. What only the owner may call needs none of this: it
--- runs in the owner's session or within one of those.
+-- lead_service is the service process, lead_actions the actions process. Neither writes tables: they call functions
+-- that run as the owner (security definer), with search_path pinned and pg_temp last. Functions that only read run as
+-- the caller.
 
--- The groups: a login role is made a member of one (create role intake login in role lead_service). They belong to the
--- whole server, so another database may have made them already, even at this moment.
+-- The groups; make a login role a member of one (create role intake login in role lead_service). They belong to the
+-- whole server, so another database may be creating them right now.
 do $$
 declare
   v_role text;
@@ -32,16 +31,16 @@ begin
 end
 $$;
 
--- Closed to begin with. A database restored from a dump, or made by a template, comes with the rights of a new one.
+-- Start from nothing: a database restored from a dump, or made from a template, has default rights.
 do $$
 begin
   if (select pg_has_role(d.datdba, 'usage') from pg_database as d where d.datname = current_database()) then
     execute format('revoke all on database %I from public, lead_service, lead_actions cascade', current_database());
     execute format('grant connect on database %I to lead_service, lead_actions', current_database());
   end if;
-  -- Everybody may still look names up in it: others may have theirs there.
+  -- Everyone may still look names up in it, for other roles' objects there.
   revoke create on schema public from public cascade;
-  -- Before PostgreSQL 15 the schema is the superuser's, and what another role revokes of it stays.
+  -- Before PostgreSQL 15 the superuser owns the schema, and another role's revoke has no effect.
   if exists (
     select from pg_namespace as n cross join aclexplode(n.nspacl) as a
     where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
@@ -55,7 +54,7 @@ end
 $$;
 revoke all on schema public from lead_service, lead_actions cascade;
 revoke all on schema actions from public, lead_service, lead_actions cascade;
--- All but what is another's, which only he may close, and an extension's (pg_stat_statements), whose callers count on it.
+-- Everything except other owners' objects and those of extensions (pg_stat_statements).
 do $$
 declare
   v_object record;
@@ -81,7 +80,7 @@ begin
   end loop;
 end
 $$;
--- Of what this role will make, in any schema of the database and in ours.
+-- For objects that this role will create, in any schema and in ours.
 do $$
 declare
   v_kind text;
@@ -111,7 +110,7 @@ grant select (
   limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
--- effects_of shows a part of the routes, which the service does not see otherwise: it says which, and why.
+-- effects_of shows a part of the routes, which the service cannot read otherwise.
 grant execute on function
   service_clock, event_id_at, hour_figures, due_tenants, delivery_status,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,

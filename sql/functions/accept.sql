@@ -1,24 +1,24 @@
--- accept: commits a batch of events, all or nothing, and says of each what became of it.
+-- Commits a batch of events, all or nothing, and returns the outcome of each.
 --
--- One call is one transaction: key still active, dedupe decided, event, outbox row, campaign spend and unknown
--- terms; of a form submission what was found of it, and no outbox row when it is held. Each statement sees what
--- committed before it began (READ COMMITTED), so after "insert … on conflict do nothing" has waited for a rival, the
--- next statement reads the rival's event.
+-- One call is one transaction: it checks that the key is active, decides duplicates, and inserts event, outbox row,
+-- campaign spend and unknown terms; for a form submission also its verdict, and no outbox row if it is held. Each
+-- statement sees what committed before it began (READ COMMITTED): after "insert … on conflict do nothing" has waited
+-- for a rival, the next statement reads the rival's event.
 --
--- Locks are taken in one order everywhere (dedupe digests, collisions; each sorted), so two processes' batches wait for
--- one another but never in a circle. For a key that is being revoked nobody waits here: then nothing is committed, and
--- the outcome is busy for its entries and undecided for the others.
+-- Batches take locks in one order (dedupe digests, then collisions; each sorted), so that they cannot deadlock. A
+-- batch never waits for a key that is being revoked: it commits nothing and returns busy for the key's entries,
+-- undecided for the others.
 --
--- While somebody is being erased, and for a minute after, the outcome of all is watched until the call says how old they
--- are and what they have of whom. What is the person's and arrived before the erasure ended is accepted and erased in
--- this transaction, as if it had come a moment earlier: its row stays, a retry is a duplicate, and nothing of it is
--- ever delivered. Not refused, because a client would try again, and that would be a new lead.
+-- During an erasure, and for a minute after, the outcome is watched until the call passes each entry's age and
+-- contacts. Entries of the erased person that arrived before the erasure ended are accepted and erased in this
+-- transaction: the row stays, a retry is a duplicate, and nothing is delivered. Refusing them would make clients
+-- retry, which would create a new lead.
 --
--- The planner settings: planned once per connection, maybe while the tables are empty, the statements would
--- otherwise keep scanning them whole.
+-- Planner settings: a plan is made once per connection, possibly while the tables are empty, and would keep scanning
+-- whole tables.
 create or replace function accept(
-  -- Between the values of a column, and itself turned around for a null: a text that no value has. Split once, each
-  -- column costs less to write and to read than as an array with its quotes and escapes. An empty column is all nulls.
+  -- Separates the values of a column, and stands for null when reversed; no value contains it. One text per column is
+  -- cheaper than an array with quotes and escapes. An empty column is all nulls.
   p_separator text,
   p_key_id text,
   p_space text,
@@ -32,8 +32,8 @@ create or replace function accept(
   p_cost_cents text,
   p_unknown_area text,
   p_window_hours int,
-  p_node text default '',          -- who commits, so that its own NOTIFY tells it nothing new
-  p_form_id text default '',       -- this and the next six: null for a lead, and empty when all are leads
+  p_node text default '',          -- the committing process, which ignores its own NOTIFY
+  p_form_id text default '',       -- this and the next six are null for a lead
   p_verdict text default '',       -- clean | honeypot | spam
   p_score text default '',
   p_reasons text default '',       -- comma-separated
@@ -41,11 +41,11 @@ create or replace function accept(
   p_email text default '',
   p_last_name text default '',
   p_form_window_minutes int default 0,
-  -- Asked for with the outcome watched, and empty otherwise: how long ago each arrived, and its contacts, one a line.
+  -- Passed after the outcome watched: milliseconds since each arrived, and its contacts, one per line.
   p_age_ms text default '',
   p_contacts text default ''
 )
--- A row an entry, in any order; or, when all are accepted, one with ord 0 and the ids one after another.
+-- One row per entry, in any order; or, if all are accepted, one with ord 0 and the concatenated ids.
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
 security definer
@@ -86,20 +86,19 @@ declare
   v_all_won boolean;
   v_has_forms boolean := cardinality(v_form_id) > 0;
   v_busy int[];
-  -- The places of those that are erased with their commit.
+  -- Positions of the entries that are erased with their commit.
   v_erased int[] := '{}';
-  -- Of the events that won.
+  -- Held submissions among the inserted events.
   v_held int := 0;
 begin
   perform ensure_synchronous_commit();
-  -- Each statement has to see what committed before it began; that cannot be set here any more.
+  -- Each statement must see what committed before it began; this cannot be set here any more.
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'default_transaction_isolation is %; it must be read committed', current_setting('transaction_isolation')
       using errcode = 'object_not_in_prerequisite_state';
   end if;
   -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
-  -- and not the row's: waiting for it is fair, while share locks on a row can starve the one who revokes. Who holds it
-  -- for long, in a transaction left open by hand, keeps the posts of this one key waiting and nobody else's.
+  -- queues fairly, while share locks on a row can starve a revocation; a long-held lock delays only this key's posts.
   select array_agg(k.id) into v_busy
   from (select distinct unnest(v_key_id) as id) as k
   where not pg_try_advisory_xact_lock_shared(1, k.id);
@@ -110,9 +109,9 @@ begin
     return;
   end if;
 
-  -- After the locks, which whoever lays a tombstone waits for (wait_for_batches).
+  -- After the locks that an erasure waits for (wait_for_batches).
   if exists (select from tombstone) then
-    -- Not by the contacts: one entry without any is an empty column too.
+    -- Not p_contacts: one entry without contacts is an empty column too.
     if p_age_ms = '' then
       return query
       select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(v_key_id, 1) as b (ord);
@@ -131,7 +130,7 @@ begin
   v_id_start := event_id_at(v_now);
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
-  -- A content window that has passed lets go of its digest.
+  -- An expired content window releases its digest.
   if v_space && array['c', 'C'] then
     update event as e set dedupe_digest = null
     from (
@@ -140,7 +139,7 @@ begin
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
       where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
-        -- Never before the published times, whatever the service asks for.
+        -- At least the published windows, whatever the service passes.
         when 'c' then make_interval(hours => greatest(p_window_hours, 24))
         else make_interval(mins => greatest(p_form_window_minutes, 10))
       end
@@ -170,7 +169,7 @@ begin
   queued as (
     insert into outbox (event_id, tenant_id, due_at)
     select i.event_id, i.tenant_id, v_now from inserted as i
-    -- Held ones are delivered once an operator has released them.
+    -- Held submissions are queued on release.
     where not v_has_forms
       or coalesce(v_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
   )
@@ -189,7 +188,7 @@ begin
     insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
     select
       w.id, k.tenant_id,
-      -- Null, and so refused, when it is another tenant's: the one who calls says which form it was.
+      -- Null, and so refused, for another tenant's form: the caller names the form.
       (select f.id from form as f where f.id = v_form_id[w.ord] and f.tenant_id = k.tenant_id), v_verdict[w.ord], v_score[w.ord],
       coalesce(string_to_array(nullif(v_reasons[w.ord], ''), ','), '{}'), v_phone[w.ord], v_email[w.ord],
       v_last_name[w.ord]
@@ -221,7 +220,7 @@ begin
       group by k.tenant_id, v_unknown_area[w.ord];
     end if;
 
-    -- A hint to other nodes, once per batch: it takes a database-wide lock at commit.
+    -- A hint to other nodes, once per batch: NOTIFY takes a database-wide lock at commit.
     perform notify_outbox(p_node);
   end if;
 
@@ -249,7 +248,7 @@ begin
     v_phone[l.ord], v_email[l.ord], v_last_name[l.ord],
     case
       when t.phone <> t.event_phone or t.email <> t.event_email then true
-      -- Nothing in common that could be compared.
+      -- They have nothing in common to compare.
       else coalesce(t.phone = t.event_phone, t.email = t.event_email) is null
     end
   from unnest(v_key_id, v_space, v_digest, v_content, v_flags, v_lead, v_extra, v_raw) with ordinality
@@ -269,8 +268,8 @@ begin
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
 
-  -- A duplicate's answer is a promise too. A record of this transaction's own makes its commit wait for disk and
-  -- synchronous standby, and with it for the event that it found: that one's wait may have been cancelled.
+  -- A duplicate's response is a promise too. A WAL record makes this commit wait for disk and standby, and so covers
+  -- the original event, whose own wait may have been cancelled.
   if cardinality(v_won) = 0 then
     perform pg_logical_emit_message(true, 'duplicate', '');
   end if;

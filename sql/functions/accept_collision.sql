@@ -1,12 +1,12 @@
--- Makes an event of its own of what was kept aside: tenant, key and source of its post, received now, without an
--- Idempotency-Key, which the first event keeps, and without a digest, so that a retry of either post is answered as
--- before. All that belongs to an accepted event is there with it (accept), in one transaction, with who did it.
+-- Makes a collision an event of its own: tenant, key and source of its post, received now, without an
+-- Idempotency-Key, which the first event keeps, and without a digest, so that retries of either post are answered as
+-- before. Creates everything that accept would, with an audit row.
 --
--- The content moves: the collision keeps its digest and its count, so that it is erased, expires and is found in one
--- place. A submission is clean, whatever its score: somebody has looked at it.
+-- The content moves to the event; the collision keeps its digest and count. A submission becomes clean, because an
+-- operator has looked at it.
 --
--- Returns what became of it, and the event: accepted | already | erased | unknown | busy (a person is being erased at this
--- moment, who may be this one, or the key is being revoked: nothing was done).
+-- Outcome: accepted | already | erased | unknown | busy (an erasure or a revocation of the key is under way; nothing
+-- was done).
 create or replace function accept_collision(
   p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 )
@@ -33,8 +33,8 @@ begin
     return;
   end if;
   select k.* into v_key from api_key as k where k.id = v_one.key_id;
-  -- The lock that batches hold: whoever lays a tombstone waits for it, and then reads the event (wait_for_batches). An
-  -- erasure that has ended has looked at what was kept aside: its tombstones are for posts on their way.
+  -- The lock that batches hold, which an erasure waits for before it reads events (wait_for_batches). A finished
+  -- erasure has scanned collisions; its tombstones are for posts still arriving.
   if not pg_try_advisory_xact_lock_shared(1, v_key.id)
     or exists (select from tombstone as t where t.posted_until > clock_timestamp())
   then
@@ -82,7 +82,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_accept_collision(p_id bigint, p_claimed text)
 returns table (outcome text, event_id text)
 language sql volatile

@@ -1,16 +1,13 @@
--- Claims one recipient's daily digest that is due, and counts what it tells; no row when none is due. Numbers and the
--- labels of sources, nothing of a lead; only of a tenant with digest_actions what digest_held tells of each held submission.
+-- Claims one due daily digest of a recipient and returns its figures; no row if none is due. Only numbers and source
+-- labels, plus, for a tenant with digest_actions, what digest_held shows of held submissions.
 --
--- Due are those of tenants with a time for it that are not disabled, at each of the tenant's own mail recipients; the
--- first is due at that time after the recipient was first seen here. One that was missed, because the process or the mail
--- server was away, is sent late and once, and tells of the time since the last that was sent, of a week at most. Whoever
--- holds the lease says what became of it with actions.settle_digest.
+-- A digest is due at the tenant's digest_at, for each enabled tenant and each of its own mail recipients, first at
+-- that time after the recipient was first seen here. A missed one is sent once, late, and covers the time since the
+-- last one sent, at most a week. Settle the lease with actions.settle_digest.
 --
--- It tells of whole hours, up to the one that ended before it was due, because these are summed up (roll_up_hours): of a
--- tenant's hundred sources it reads some thousands of rows of hour_total, with a million leads a day no more than with a
--- thousand. It waits a quarter of an hour for the last of them. Submissions that are held did not come to anybody, so
--- they are counted beside what came, and a source that sends nothing else is silent. What waits, is held or is dead is
--- counted up to ten thousand; one more stands for more.
+-- It covers whole hours up to the last that ended before it was due, from the rollup (roll_up_hours), for which it
+-- waits up to 15 minutes. Held submissions are counted separately, and a source with nothing else is silent. Counts
+-- of waiting, held and dead events stop at 10,001.
 create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
 returns table (
   tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
@@ -81,7 +78,7 @@ begin
   return query
   with held as materialized (
     select
-      -- Looked up one by one: a join may walk all events of the span, of all tenants.
+      -- Looked up one by one: a join may scan all tenants' events of the span.
       (select e.key_id from event as e where e.event_id = s.event_id) as key_id,
       date_trunc('hour', event_id_time(s.event_id), 'UTC') as hour, count(*) as count
     from submission as s
@@ -89,7 +86,7 @@ begin
       and s.event_id >= event_id_at(v_since - interval '7 days') and s.event_id < event_id_at(v_until)
     group by 1, 2
   ),
-  -- What is held has not come yet: of an hour it is taken away.
+  -- Held submissions do not count as received.
   hours as (
     select p.key_id, p.hour, greatest(0, sum(p.accepted) - sum(p.held)) as came, sum(p.held) as held,
       sum(p.spend_cents) as spend_cents

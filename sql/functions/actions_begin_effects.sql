@@ -1,12 +1,9 @@
--- Looks up where an event goes and claims what is left to do for it: a row an effect, one a recipient; no row when there
--- is no such tenant, one row without an effect when there is none.
+-- Finds an event's routes and claims its pending effects: one row per recipient; no row for an unknown tenant, one
+-- row without an effect if nothing takes the event. p_form is '' for a lead.
 --
--- An effect is done, due (claimed for p_lease, until the lease ends) or busy (another claim holds it, for so long yet).
--- The first columns are the tenant's, the same in each row. One that was done before its route was taken away is told
--- too, without an address. Whoever holds the lease says what became of it with actions.settle_effect. When he dies in
--- between, the lease ends and the effect is begun again, under the same event id.
---
--- p_form: '' for a lead.
+-- An effect is done, due (claimed until the lease ends) or busy (claimed by another, for busy_ms). The first columns
+-- are the tenant's. An effect done before its route was removed is listed without an address. Settle the lease with
+-- actions.settle_effect; if its holder dies, the effect starts again after the lease, with the same event id.
 create or replace function actions.begin_effects(
   p_event_id text, p_tenant text, p_source text, p_form text, p_lease uuid, p_lease_ms int
 )
@@ -17,7 +14,7 @@ returns table (
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
--- Planned while the table is empty, it would go on scanning it whole.
+-- A plan made while the table is empty would keep scanning it.
 set enable_seqscan = off
 set jit = off
 as $$
@@ -32,11 +29,11 @@ begin
     return;
   end if;
 
-  -- Two claims at once: the second waits for the first one's row and then sees its lease.
+  -- A concurrent claim waits for the first one's row and then sees its lease.
   insert into actions.effect as e (event_id, route_id, effect, lease, lease_until)
   select p_event_id, r.id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
   from actions.routes_for(v_tenant.id, p_source, p_form) as r
-  -- Where there is one recipient, done is done, also when the route was taken away and another one made since.
+  -- A kind with one recipient stays done even if its route was replaced since.
   where r.kind = 'email' or not exists (
     select from actions.effect as d
     where d.event_id = p_event_id and d.effect = r.kind and d.is_done and d.route_id <> r.id
@@ -46,8 +43,8 @@ begin
     set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + 1
     where not e.is_done and (e.lease is null or e.lease_until <= v_now);
 
-  -- The route is read anew. What was added meanwhile has no effect yet and is left out; so is what was taken away,
-  -- whose lease ends by itself. Kept in an array between the two, the route took 30 % more processor time.
+  -- Reads the routes again: ones added meanwhile have no effect yet, and the leases of removed ones expire. Keeping
+  -- the routes in an array took 30 % more processor time.
   return query
   select
     v_tenant.sandbox, v_tenant.name, v_tenant.time_zone, e.effect, e.route_id, e.round,

@@ -1,5 +1,5 @@
--- The routes that take an event: of each kind the closest ones, those of its form, else those of its source, else the
--- tenant's own. p_form: '' for a lead. The one place that knows; the planner puts it into whoever asks.
+-- The routes that take an event: of each kind the closest ones, its form's, else its source's, else the tenant's.
+-- p_form is '' for a lead. The planner inlines it.
 create or replace function actions.routes_for(p_tenant_id int, p_source text, p_form text)
 returns setof actions.route
 language sql stable

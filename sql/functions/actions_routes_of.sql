@@ -1,5 +1,5 @@
--- Where the events of a source or a form go, or with both empty those that no closer route takes, with the tenant's
--- names in each row; one row without a route when there is none, no row when there is no such tenant. Nothing is begun.
+-- The routes of a source or a form, or with both empty of all other events, with the tenant's names in each row: one
+-- row without a route if there is none, no row for an unknown tenant. Claims nothing.
 create or replace function actions.routes_of(p_tenant text, p_source text, p_form text)
 returns table (
   sandbox boolean, name text, time_zone text,

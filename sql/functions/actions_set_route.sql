@@ -1,12 +1,12 @@
--- Changes where a tenant's leads go: those of a source, of a form, or with both empty all that no closer route takes.
--- p_changes is an array of objects, one a destination: its kind; addresses, when it gets those (more than one for mail
--- only); clear, to take it away; rotate, for another secret; secret, the one that it gets if it needs one. What is left
--- out stays. Returns the kinds with a new secret, or null when there is no such tenant.
+-- Changes a tenant's routes for a source, a form, or with both empty all other events. p_changes is an array of
+-- objects, one per destination: kind; addresses, the new list (more than one only for mail); clear, to remove it;
+-- rotate, to replace the secret; secret, used if a new one is needed. Omitted kinds stay. Returns the kinds with a
+-- new secret, or null for an unknown tenant.
 --
--- What has changed is noted, and never an address: that of a mailbox is somebody's, and a URL may hold a token.
+-- The audit never contains an address: a mailbox is personal, and a URL may contain a token.
 --
--- A new address gets a new secret: its owner must not be able to sign for the one before, nor the other way round. When
--- the secret alone is rotated, the one before stays valid for p_overlap.
+-- A new address gets a new secret, so that the owners of old and new address cannot sign for each other. After a
+-- rotation alone, the old secret stays valid for p_overlap.
 create or replace function actions.set_route(
   p_tenant_id int, p_source text, p_form text, p_changes json, p_overlap interval, p_routes_max int
 ) returns text[]
@@ -21,7 +21,7 @@ declare
   v_is_changed boolean;
   v_renewed text[];
 begin
-  -- One change of a tenant's route at a time, also while it has none.
+  -- One change per tenant at a time, even if it has no route yet.
   select t.slug into v_slug from tenant as t where t.id = p_tenant_id for no key update;
   if not found then
     return null;
@@ -30,8 +30,8 @@ begin
     select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
   );
 
-  -- Who is no longer among the recipients makes room for who is new, place by place: a row that gets another address
-  -- stays the same row, so that what was done for an event stays done.
+  -- Removed recipients are replaced by new ones row by row: a row whose address changes keeps its id, so that effects
+  -- already done stay done.
   with wanted as (
     select c.kind, a.address, c.secret
     from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text)
@@ -75,7 +75,7 @@ begin
     secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
     changed_at = service_clock()
   from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
-  -- With a new address it has this secret already.
+  -- A row with a new address has this secret already.
   where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind
     and c.rotate and r.secret <> c.secret;
 

@@ -1,5 +1,5 @@
--- Says what became of a digest: sent (p_reason is null), or why not, in a word. One that failed is tried again after a
--- minute, then two, up to an hour, until the next day's is due and tells of both.
+-- Records a digest as sent (p_reason is null) or failed, with a word why. A failed one is retried after a minute,
+-- then two, up to an hour, until the next day's, which covers both.
 create or replace function actions.settle_digest(p_tenant_id int, p_route_id int, p_lease uuid, p_reason text)
 returns void
 language sql

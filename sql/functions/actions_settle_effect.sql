@@ -1,6 +1,5 @@
--- Records what became of an effect: done (p_reason null) or why not, and what the other side said. What is done is done,
--- also when the lease has ended meanwhile, but not when an operator has asked for it anew since; a failure counts only
--- from whoever holds the lease.
+-- Records the outcome of an effect, done (p_reason is null) or why not, and the response. Done counts even after the
+-- lease has ended, unless an operator has restarted the effect; a failure counts only under the current lease.
 create or replace function actions.settle_effect(
   p_event_id text, p_route_id int, p_round int, p_lease uuid, p_reason text, p_status int, p_answer text
 ) returns void
@@ -14,9 +13,9 @@ declare
   v_removed_at timestamptz;
 begin
   perform ensure_synchronous_commit();
-  -- Nothing that may quote a lead is written after its erasure. The event is locked first, as an erasure does: that one
-  -- either waits and takes the answer away, or has committed. The effect's row is no such lock: one that was made while
-  -- the erasure was at work is none of those that it looks at.
+  -- After an erasure, stores nothing that may quote the lead. Locks the event first, as an erasure does, which then
+  -- either waits and removes the response, or has committed. A lock on the effect is not enough, because an erasure
+  -- misses effects created meanwhile.
   if p_answer is not null then
     select v.removed_at into v_removed_at from event as v where v.event_id = p_event_id for share;
     if v_removed_at is not null then

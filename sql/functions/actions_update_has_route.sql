@@ -1,4 +1,4 @@
--- Keeps tenant.has_route, and wakes the delivery loops when a route appears: what waited for it goes at once.
+-- Maintains tenant.has_route, and wakes delivery when a route appears, so that waiting events are sent at once.
 create or replace function actions.update_has_route() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -11,7 +11,7 @@ begin
     case when tg_op <> 'DELETE' then new.tenant_id end
   ]);
   if tg_op <> 'DELETE' then
-    -- What no route of the tenant has taken waits for some time, up to an hour. What somebody is at is left to him.
+    -- Events that no route took wait up to an hour. Skips rows that are being sent.
     update outbox as o set due_at = service_clock()
     from (
       select o.event_id from outbox as o

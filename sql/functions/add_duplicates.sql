@@ -1,4 +1,4 @@
--- Adds duplicates counted in a process's memory to the totals.
+-- Adds a process's counts of duplicates to the totals.
 create or replace function add_duplicates(p_key_id int[], p_count int[]) returns void
 language sql volatile
 security definer

@@ -1,5 +1,4 @@
--- Adds refusals counted in a process's memory to the totals, and notes when keys were last used: no
--- later than now.
+-- Adds a process's counts of refusals to the totals, and records when keys were last used, not later than now.
 create or replace function add_refusals(
   p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
 ) returns void

@@ -1,12 +1,11 @@
--- Adds rows to the audit, one for each subject, at one time and as one deed, so that what was done at once is found
--- together.
+-- Adds audit rows, one per subject, with one time for one action.
 --
--- Who acted is the role that has logged in (session_user: neither set role nor a function that runs with its owner's
--- rights changes it), after the word for the way he came: "ctl", or "console" and, for the link of
--- a digest, "digest" for the functions that the service's role may call. What he says of himself stands beside it, as claimed.
+-- The actor is the origin ("ctl", "console", or "digest" for a digest's link) and the role that logged in:
+-- session_user, which neither set role nor security definer changes. p_claimed is the actor's own, unverified
+-- statement.
 --
--- Whoever adds waits here for the one before to commit or to give up: add at the end of what is done, so that no lock
--- is waited for while this one is held. Nothing of the intake adds to the audit.
+-- Concurrent calls wait for each other's transaction to end: call it last, so that no other lock is awaited
+-- meanwhile. The intake never calls it.
 create or replace function append_audit(
   p_way text, p_claimed text, p_action text, p_subject text[], p_detail json
 ) returns void
@@ -15,7 +14,7 @@ as $$
 declare
   v_now timestamptz := service_clock();
   v_actor text := p_way || ' ' || session_user;
-  -- It is said by whoever acts, and need not be long.
+  -- Any caller can set it, so it is bounded.
   v_claimed text := left(nullif(p_claimed, ''), 200);
   v_subject text;
   v_id bigint;
@@ -33,9 +32,9 @@ begin
 end
 $$;
 
--- The digest of a row of the audit: SHA-256 over the digest of the row before, in hex (none: an empty text), and the
--- row as the text of a JSON array: number, time, actor, what is claimed, action, subject, detail as text. Whoever has
--- the rows can compute it in any language (src/store/operator/audit_chain.ts does).
+-- The digest of an audit row: SHA-256 over the previous digest in hex (empty for the first) and the row as a JSON
+-- array of id, time, actor, claimed, action, subject, and detail as text; src/store/operator/audit.ts computes the
+-- same.
 create or replace function audit_digest(
   p_before bytea, p_id bigint, p_at timestamptz, p_actor text, p_claimed text, p_action text, p_subject text,
   p_detail json

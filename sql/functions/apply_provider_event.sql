@@ -1,10 +1,10 @@
--- Takes an event of the payment provider, once, and moves the subscription that it is about to p_state.
+-- Applies an event of the payment provider, once, to its subscription.
 --
--- Events come in any order. The one with the later time of the provider's clock decides; its seconds are whole, and
--- among events of one second the one further on in a subscription's life does. What has ended has ended.
+-- Events arrive in any order. The later one by the provider's clock wins; its resolution is a second, and within one
+-- the state further along a subscription's life wins. Final states stay.
 --
--- Returns applied, stale (something later is known; the ids are noted all the same), unknown (no such subscription:
--- it is of somebody else's making), or duplicate.
+-- Returns applied, stale (a later event was applied; ids are still stored), unknown (no such subscription) or
+-- duplicate.
 create or replace function apply_provider_event(
   p_event_id text, p_type text, p_created timestamptz, p_id uuid, p_session_id text, p_subscription_id text,
   p_customer_id text, p_state text
@@ -36,16 +36,16 @@ begin
   order by s.provider_subscription_id = p_subscription_id desc nulls last, s.id = p_id desc nulls last
   limit 1
   for update;
-  -- A subscription that somebody has copied, with our reference in it, is another one.
+  -- A copy of a subscription may carry our reference.
   if not found or v_known.provider_subscription_id <> p_subscription_id or v_known.session_id <> p_session_id then
     return 'unknown';
   end if;
 
   v_moves := case
     when v_known.state in ('canceled', 'incomplete_expired') then false
-    -- Only what was not paid can expire or fail.
+    -- Only an unpaid one can expire or fail.
     when p_state in ('expired', 'failed') and v_known.state not in ('opening', 'open', 'incomplete') then false
-    -- A trial and a pause have invoices of nothing, which are paid at once.
+    -- Trials and pauses have zero invoices, which are paid at once.
     when p_type = 'invoice.paid' and v_known.state in ('trialing', 'paused') then false
     when v_known.state_event_at is null or p_created > v_known.state_event_at then true
     when p_created = v_known.state_event_at then

@@ -1,7 +1,7 @@
--- One real write that needs new space on the disk, and the figures of GET /healthz with it.
+-- Makes one real write that needs new disk space, and returns the figures of GET /healthz.
 --
--- While somebody keeps the table from being trimmed (a dump that runs for hours), it grows to 16 MiB; from then on a
--- beat is a commit without a row, which proves as much but for the room.
+-- If something (such as a long dump) prevents trimming, the table grows up to 16 MiB; then a beat is a commit without
+-- a row, which proves the same except for disk space.
 create or replace function beat(p_slot int)
 returns table (pending bigint, dead bigint)
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- Begins a checkout of a plan at its price of this moment, or finds the one that was begun under the same
--- Idempotency-Key (p_key; null when there is none). p_request tells what was asked for under the key.
+-- Starts a checkout at the plan's current price, or finds the one with the same Idempotency-Key (p_key, may be null).
+-- p_request is a digest of the request under the key.
 --
--- outcome: begun, or again (begun before and not known to be open: the provider is asked once more, under the same
--- id), or open, or conflict (the key was used for something else), or plan_not_found.
+-- Outcome: begun, again (begun before and not known to be open: ask the provider again under the same id), open,
+-- conflict (the key was used with another request), plan_not_found.
 create or replace function begin_checkout(p_plan text, p_key uuid, p_request uuid, p_remembered_hours int)
 returns table (
   outcome text, id uuid, plan_name text, amount_cents int, billing_interval text, session_id text, session_url text
@@ -18,7 +18,7 @@ declare
   v_plan plan;
 begin
   perform ensure_synchronous_commit();
-  -- A key is let go of when its time is over, never before the published 24 hours, and when its session can no longer be paid.
+  -- Releases a key after its time, at least the published 24 hours, or when its session cannot be paid any more.
   update subscription as s set key_digest = null, request_digest = null
   where s.key_digest = p_key and (
     s.created_at <= v_now - make_interval(hours => greatest(p_remembered_hours, 24))
@@ -57,7 +57,7 @@ begin
     if found then
       return;
     end if;
-    -- A rival with the same key was quicker, and has committed by now.
+    -- A rival with the same key has committed; read it.
   end loop;
 end
 $$;

@@ -1,21 +1,16 @@
--- Claims rows of the outbox that are due, tenant by tenant, under a lease, and returns what is to be sent.
+-- Claims due outbox rows under a lease, tenant by tenant, and returns what to send.
 --
--- A row whose earlier lease has run out was lost with the process that held it: that attempt is recorded as lost
--- and stays spent; when it was the last one, the row is dead. Only a lost attempt makes one dead here: a pending row
--- that has spent more than the maximum, since somebody has lowered it, is sent once more.
+-- A row whose lease expired belonged to a process that died: its attempt is recorded as lost and counts; if it was
+-- the last, the row is dead. A pending row that has spent more than a lowered maximum is sent once more.
 --
--- Nothing is claimed of a live tenant without a route, whoever asks: sent and refused, its rows would be due again at
--- once.
+-- Claims nothing of a live tenant without a route: its rows would be due again at once. Never returns an event
+-- without content.
 --
--- A claimed event without content is not returned, whoever has removed it how: nothing is ever sent without.
+-- p_floor: nothing of the tenant is due before it, as the claimer knows; without it a scan reads dead index entries
+-- that a long transaction keeps. p_settled: the result of settle_outbox, to run after it in one statement.
 --
--- p_floor: nothing of the tenant is due before it (the claimer knows from earlier claims). Without it a scan would
--- begin with every dead index entry that a long transaction elsewhere keeps from being cleaned up.
---
--- "coalesce" and no bitmaps: statistics that were taken while nearly everything was leased must not make the planner read all
--- that waits to sort it.
---
--- p_settled: what settle_outbox has returned, where one statement does both. It is there so that this is done after that.
+-- "coalesce" and no bitmap scans: statistics taken while nearly everything was leased would make the planner read and
+-- sort all rows.
 create or replace function claim_outbox(
   p_lease uuid,
   p_lease_ms int,
@@ -91,7 +86,7 @@ begin
     c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, c.slug, k.label,
     date_part('epoch', e.received_at) * 1000, array_to_string(e.flags, ','),
     e.lead::text, e.extra
-  -- Sorted before the content is there, which would be copied for it.
+  -- Sorted without the content, which would be copied.
   from (select * from claimed as c order by c.due_at, c.event_id offset 0) as c
   join event as e on e.event_id = c.event_id and e.lead is not null
   join api_key as k on k.id = e.key_id

@@ -1,11 +1,10 @@
--- Takes a term that callers use into the vocabulary, or ratifies a proposed one, and notes it in the audit.
+-- Adds an unknown term to the vocabulary, or confirms a proposed one, with an audit row.
 --
--- The vocabulary belongs to the operator: the service's role may not write it. This function runs with its owner's
--- rights and can do no more than that: no term that nobody has sent comes in, none changes its spelling, none is
--- retired, and what is confirmed stays confirmed.
+-- The service's role may not write the vocabulary. This function, as its owner, does no more: terms must have been
+-- sent, none changes its spelling or is retired, and confirmed ones stay.
 --
--- p_known: the term of the vocabulary that the caller takes p_area for (it folds as the validator does, lower() may
--- know ASCII only), or null when there is none. p_claimed: the address that it was asked from.
+-- p_known: the vocabulary's term that p_area folds to, as the validator folds (lower() may know only ASCII), or null.
+-- p_claimed: the client's address.
 create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
 language plpgsql
 security definer
@@ -23,7 +22,7 @@ begin
     if p_known is not null then
       return 'changed_meanwhile';
     end if;
-    -- What was sent has been measured with it.
+    -- A term that was sent has passed the length check.
     if not exists (select from unknown_area_seen as u where u.term = p_area) then
       return 'not_found';
     end if;

@@ -1,5 +1,5 @@
--- How the delivery stands, for the figures: for how long the first delivery that is due has been due, 0 when none is,
--- and how many live tenants without a route have leads that wait for one. One look into the index for each tenant.
+-- Status of the delivery for the metrics: how long the first due delivery is overdue, or 0, and how many live tenants
+-- without a route have events waiting. One index lookup per tenant.
 create or replace function delivery_status()
 returns table (overdue_seconds float8, unrouted_tenants int)
 language plpgsql

@@ -1,12 +1,12 @@
--- Disables a tenant and suspends its keys, or enables it again; both at once, so that a commit looks at the key alone
--- (accept). Suspending a key waits for its commits under way, as revoking does (wait_for_commits_of_key): when this has
--- committed, nothing of the tenant's keys commits any more. What was accepted before is delivered as ever.
+-- Disables a tenant and suspends its keys, or enables both, so that a commit checks only the key (accept). Suspending
+-- waits for the key's commits under way, as revoking does (wait_for_commits_of_key): afterwards none of the keys can
+-- commit. Accepted events are still delivered.
 --
--- The keys are of one moment: whoever issues one holds the tenant's row as well (insertKey). They are locked in order, so
--- that nobody waits in a circle; a commit waits for nobody.
+-- Issuing a key locks the tenant's row too (insertKey), so no key is missed. Keys are locked in order, against
+-- deadlocks.
 --
--- Returns since when it is disabled (null: enabled), whether that was so before, and how many keys changed; no row when
--- there is no such tenant.
+-- Returns since when it is disabled (null: enabled), whether it was so before, and how many keys changed; no row for
+-- an unknown tenant.
 create or replace function disable_tenant(p_slug text, p_is_disabled boolean)
 returns table (disabled_at timestamptz, is_unchanged boolean, keys int)
 language plpgsql

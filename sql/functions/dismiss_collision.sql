@@ -1,5 +1,5 @@
--- Notes that somebody has looked at what was kept aside and left it there: it wants nobody any more, and can still be
--- accepted. Returns what became of it: dismissed | already (settled before, or erased) | unknown.
+-- Dismisses a collision, which can still be accepted later. Outcome: dismissed | already (settled or erased) |
+-- unknown.
 create or replace function dismiss_collision(
   p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
@@ -21,7 +21,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_dismiss_collision(p_id bigint, p_claimed text) returns text
 language sql volatile
 security definer

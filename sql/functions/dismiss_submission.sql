@@ -1,6 +1,5 @@
--- Leaves a held submission held for good: nobody is asked about it any more. It can still be released. Notes who did it,
--- and returns what became of it: dismissed | already (by somebody, or by its release) | clean (it was never held) |
--- erased | unknown.
+-- Keeps a held submission held for good, with an audit row; it can still be released. Outcome: dismissed | already
+-- (dismissed or released) | clean (never held) | erased | unknown.
 create or replace function dismiss_submission(
   p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
@@ -23,7 +22,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_dismiss_submission(p_event_id text, p_claimed text) returns text
 language sql volatile
 security definer

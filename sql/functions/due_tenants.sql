@@ -1,9 +1,7 @@
--- The tenants that have something due, as the backstop of the wake-ups. A live tenant without a route is not among
--- them: its rows wait and spend nothing until it has one.
+-- The tenants with due rows, as the fallback for missed notifications; without live tenants that have no route, whose
+-- rows wait. p_floor as in claim_outbox; tenants without one are scanned from the start.
 --
--- "limit 1" and not "exists", which the planner makes a hash join of that reads every row that waits.
---
--- p_floor: nothing of that tenant is due before it (see claim_outbox); the other tenants are looked at whole.
+-- "limit 1" instead of "exists", which the planner turns into a hash join over all waiting rows.
 create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}')
 returns table (tenant_id int)
 language plpgsql

@@ -1,10 +1,9 @@
--- What became of an event's effects, one a recipient, for the operator: the kind; who it is for (null when the route is
--- gone, or has changed since the effect was last tried); state:
--- waiting | busy (until busy_until) | done | failed; and what the other side said last. While the event waits those are
--- told too that were not begun.
+-- An event's effects, one per recipient, for operators: kind, recipient (null if the route is gone or has changed
+-- since), state waiting | busy (until busy_until) | done | failed, and the last response. While the event waits, also
+-- effects not begun.
 --
--- The service's role may call it, though it cannot read routes. Of them it sees what tells one recipient from another: the
--- host of a webhook, the first letter and the domain of a mailbox; never a path, a token or a secret.
+-- The service's role cannot read routes. Through this it sees only a webhook's host, or a mailbox's first letter and
+-- domain; never a path, a token or a secret.
 create or replace function effects_of(p_event_id text)
 returns table (
   effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
@@ -45,7 +44,7 @@ as $$
   ) as i
   left join actions.effect as x on x.event_id = e.event_id and x.route_id = i.id
   left join actions.route as a on a.tenant_id = e.tenant_id and a.id = i.id
-  -- Never done, and counted so, because only other effects were to be sent again.
+  -- Marked done without being done, because only other effects were sent again.
   where not coalesce(x.is_done and x.settled_at is null, false)
   order by 1, i.id;
 $$;

@@ -1,8 +1,6 @@
--- What an answer of ours rests on, whatever became of the settings of the session: a pooler gives out sessions that nobody
--- of ours has set up, and a role or a database may have settings of its own.
---
--- The commit of this transaction waits for the disk, and for the synchronous standby where there is one. It is set for the
--- transaction: what a function sets for itself (create function … set) is undone before the commit.
+-- Makes this transaction's commit wait for the disk, and for a synchronous standby if there is one, whatever the
+-- session's settings: a pooler's session, a role or a database may have their own. Set for the transaction, because a
+-- function's own setting ends before the commit.
 create or replace function ensure_synchronous_commit() returns void
 language plpgsql
 as $$

@@ -1,11 +1,10 @@
--- The events of the next p_limit in the order of their ids whose texts match a pattern, with their texts; on the
--- first row's edge the last id looked at, on each row, and one row of nulls when nothing matches. No row: the end.
---
--- The pattern is coarse (see src/lead/person.ts): who is meant is decided by whoever calls this.
+-- Of the next p_limit events by id, those whose texts match a pattern. Each row's edge is the last id examined; one
+-- row of nulls if nothing matches, no row at the end. The pattern is coarse (src/lead/person.ts); the caller decides
+-- who is meant.
 create or replace function erase_candidates(p_after text, p_limit int, p_pattern text)
 returns table (
   edge text, event_id text, lead text, extra text, raw text, idempotency_key text,
-  contact text   -- of a submission: who was found to have sent it
+  contact text   -- a submission's sender
 )
 language plpgsql stable
 set enable_seqscan = off
@@ -39,7 +38,7 @@ begin
 end
 $$;
 
--- The same of what was kept aside: collisions in the order of their ids.
+-- The same for collisions.
 create or replace function erase_candidate_collisions(p_after bigint, p_limit int, p_pattern text)
 returns table (edge bigint, id bigint, event_id text, lead text, extra text, raw text)
 language plpgsql stable

@@ -1,20 +1,16 @@
--- Erases one event: its content, what was kept aside under its Idempotency-Key, its place in the outbox and among the
--- dead letters, what was said of its attempts. What is counted stays: the event's row with its time, key, flags and
--- cost, the attempts' rows, the collisions' counts.
+-- Erases one event: content, collisions, outbox row or dead letter, and the reasons of attempts. Counted facts stay:
+-- the event's time, key, flags and cost, the attempts, the collisions' counts.
 --
--- One event a call, and so a transaction: locks are held for milliseconds, and never of two events, so that no order
--- among events can deadlock with the batches of accept, settle_outbox and the rest. For one event the order is:
--- event, submission, attempts, outbox and dead letter, collisions, effects.
+-- One event per transaction: locks last milliseconds and never cover two events, so that it cannot deadlock with
+-- batches. Lock order: event, submission, attempts, outbox and dead letter, collisions, effects.
 --
--- Returns one row. outcome: erased | gone (no such event, or its content went before) | changed (a collision has come
--- that is not among p_seen; nothing was done). state: what the delivery was at.
---
--- A send under way is not called back: it may still arrive downstream once. Its settlement finds no row and changes
--- nothing but the attempt that it records.
+-- Outcome: erased | gone (no event, or no content) | changed (a collision not in p_seen has come; nothing was done).
+-- state: the delivery's state before. A send under way may still arrive once; its settlement only records the
+-- attempt.
 create or replace function erase_event(
   p_event_id text,
-  p_seen bigint[],   -- the event's collisions that the caller has judged; null: all of them go
-  p_kept bigint[]    -- those that are another person's
+  p_seen bigint[],   -- the collisions that the caller has judged; null: all go
+  p_kept bigint[]    -- another person's, which stay
 )
 returns table (outcome text, state text, collisions int)
 language plpgsql
@@ -32,12 +28,12 @@ declare
   v_dead int := 0;
   v_collisions int;
 begin
-  -- Not "for update": commits that keep another lead aside under this event's key share its row.
+  -- Not "for update": commits of collisions share the event's row.
   select e.* into v_event from event as e
   where e.event_id = p_event_id and e.removed_at is null
   for no key update;
   if not found then
-    -- What an erasure of the event has kept as another person's goes, when all of it is to go.
+    -- Collisions that an earlier erasure kept as another person's.
     v_collisions := remove_collisions(array(
       select c.id from collision as c
       where p_seen is null and c.event_id = p_event_id and c.content_digest is not null
@@ -68,8 +64,7 @@ begin
   ) as said
   where a.event_id = p_event_id and a.number = said.number;
 
-  -- A settlement or a replay may move it from one to the other meanwhile; whoever looks at one moment finds it in
-  -- one of them.
+  -- A settlement or a replay may move it between the two meanwhile; at any moment it is in one of them.
   loop
     delete from outbox as o where o.event_id = p_event_id
     returning case when o.lease_until > service_clock() then 'sending' else 'pending' end
@@ -86,7 +81,7 @@ begin
     exit when not exists (select from outbox as o where o.event_id = p_event_id)
       and not exists (select from dead_letter as d where d.event_id = p_event_id);
   end loop;
-  -- Those of a settlement that was under way: the row that it took has been waited for.
+  -- Attempts of a settlement that was under way, whose row was waited for.
   update attempt as a set reason = null where a.event_id = p_event_id and a.reason is not null;
   insert into outbox_tally (state, delta)
   select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
@@ -97,7 +92,7 @@ begin
     where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
     order by c.content_digest for no key update
   ));
-  -- What it was accepted from has its digest.
+  -- The collision that it was accepted from holds its digest.
   perform remove_collisions(array(select c.id from collision as c where c.accepted_event_id = p_event_id));
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
@@ -110,7 +105,7 @@ begin
 end
 $$;
 
--- Erases what was kept aside and leaves the event, which is another person's; false: its content went before.
+-- Erases a collision but not its event, which is another person's; false if its content was gone.
 create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$

@@ -1,12 +1,8 @@
--- Removes content that is older than its tenant keeps it: a bounded part of what there is, a transaction a call.
+-- Removes content that is older than its tenant keeps it, one bounded batch per call. Events that are pending, being
+-- sent or dead are retried an hour later (retention_left). A held submission expires and cannot be released any more.
 --
--- Never of an event that is pending, being sent or dead: it is remembered (retention_left) and looked at again an hour
--- later. A held submission goes, and cannot be released any more.
---
--- Returns how many events it has looked at, p_limit at most, and how many of them it has removed the content of. Less
--- looked at than p_limit: there is no more for now. null: another process is at it.
---
--- The events of a key come in the order of their ids, which is that of their acceptance (event_key).
+-- Returns how many events were examined, at most p_limit, and how many expired; fewer than p_limit examined: nothing
+-- is left for now. Null: another process is at it.
 create or replace function expire_content(p_limit int) returns table (examined int, removed int)
 language plpgsql
 security definer
@@ -14,7 +10,7 @@ set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- A key's events along its index, and never all that are due to sort them.
+-- Scan a key's events along its index (event_key), without sorting all that are due.
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
@@ -34,7 +30,7 @@ begin
     return;
   end if;
 
-  -- Half of the work at most, so that many dead letters hold nothing up.
+  -- At most half of the batch, so that many dead letters do not block the rest.
   select coalesce(array_agg(l.event_id), '{}'), coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')
   into v_ids, v_due
   from (
@@ -65,7 +61,7 @@ begin
     exit when v_examined >= p_limit;
     select array_agg(n.event_id order by n.event_id) into v_ids
     from (
-      -- As rows, or the planner may walk all events to find those of a key that has few.
+      -- As rows: the planner may otherwise scan all events for a key with few.
       select e.event_id from event as e
       where (e.key_id, e.event_id) > (v_key.id, v_key.after_id) and (e.key_id, e.event_id) < (v_key.id, v_key.until_id)
       order by e.key_id, e.event_id limit p_limit - v_examined
@@ -84,7 +80,7 @@ begin
     on conflict (key_id) do update set after_id = excluded.after_id, looked_at = excluded.looked_at;
   end loop;
 
-  -- The terms that only such leads used; one scan of a small table, and not while there is other work.
+  -- Terms that only expired leads used; scans a small table when idle.
   if v_examined < p_limit then
     delete from unknown_area_seen as u using tenant as t
     where t.id = u.tenant_id and u.last_at < v_now - make_interval(days => t.retention_days);
@@ -93,7 +89,7 @@ begin
 end
 $$;
 
--- Removes the content of those of the events that may go and that nobody else is at, and returns their ids.
+-- Removes the content of those events that may expire and are not locked, and returns their ids.
 create or replace function expire_events(p_event_id text[]) returns text[]
 language plpgsql
 as $$
@@ -101,20 +97,20 @@ as $$
 declare
   v_gone text[];
 begin
-  -- What an erasure kept aside as another person's, under an event that is gone already.
+  -- Collisions that an erasure kept as another person's.
   perform remove_collisions(array(
     select c.id from collision as c join event as e on e.event_id = c.event_id
     where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
     order by c.event_id, c.content_digest for no key update of c
   ));
-  -- Locked before the outbox is looked at: a held submission is released under the same lock. Skipped and not waited
-  -- for: accept locks events in another order.
+  -- Locked before checking the outbox: releasing a held submission takes the same lock. Skips locked ones, because
+  -- accept locks events in another order.
   v_gone := array(
     select e.event_id from event as e
     where e.event_id = any (p_event_id) and e.removed_at is null
     order by e.event_id for no key update skip locked
   );
-  -- One statement for both: what moves from one to the other meanwhile is in one of them.
+  -- One statement: at any moment an event is in one of the two.
   v_gone := array(
     select g.event_id from unnest(v_gone) as g (event_id)
     where not exists (select from outbox as o where o.event_id = g.event_id collate "C")
@@ -126,7 +122,7 @@ begin
 
   update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
   update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
-  -- In the order in which accept locks them.
+  -- In accept's lock order.
   perform remove_collisions(array(
     select c.id from collision as c
     where (c.event_id = any (v_gone) or c.accepted_event_id = any (v_gone)) and c.content_digest is not null

@@ -1,7 +1,6 @@
--- Takes up to p_limit batches from lead_contact_todo and files whom their leads name: in one transaction, so that whoever
--- searches finds each event here or there. Returns how many it took; null: another process is at it.
---
--- remove_content takes the same lock, before it looks: what it removes is not filed again from what was read before.
+-- Indexes the contacts of up to p_limit batches from lead_contact_todo, in one transaction, so that a search finds
+-- each event in one of the two. Returns how many; null: another process is at it. remove_content takes the same lock
+-- before it looks, so that removed content is not indexed again.
 create or replace function fill_lead_contact(p_limit int) returns int
 language plpgsql
 security definer
@@ -24,8 +23,8 @@ begin
   )
   select coalesce(array_agg(t.id_start), '{}') into v_starts from taken as t;
 
-  -- Of two batches that begin alike one may have been committed, and filed, before the other. Batch by batch along the
-  -- index, here and below: joined as it pleases the planner, all rows are looked at for each batch.
+  -- Of two batches with one prefix, one may have been indexed before the other committed. Goes batch by batch along
+  -- the index; a free join would scan all rows for each batch.
   delete from lead_contact as c
   where c.event_id = any (array(
     select f.event_id

@@ -1,6 +1,5 @@
--- Folds the insert-only counts: the changes of outbox_tally into one row a state, the charges into one a campaign, the
--- sightings of terms into one a tenant and term; a term that nobody is left to have used (forget_unknown_area) goes. Rows that
--- another node is folding are left to it.
+-- Aggregates the insert-only counts: outbox_tally to one row per state, charges per campaign, unknown terms per
+-- tenant and term; a term without uses left (forget_unknown_area) goes. Skips rows that another node is aggregating.
 create or replace function fold_counts() returns void
 language sql volatile
 security definer

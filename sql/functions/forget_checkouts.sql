@@ -1,8 +1,5 @@
--- Lets go of what checkouts no longer need: keys after their time, addresses of sessions that are over, checkouts that
--- were never paid, and the ids of events that the provider no longer sends again (it tries for days; a person can have
--- one sent again for 30 days).
---
--- Nothing goes before the published times, whatever the service asks for.
+-- Deletes what checkouts no longer need: keys after their time, URLs of finished sessions, unpaid checkouts, and ids
+-- of provider events too old to be resent (at most 30 days). Never before the published times.
 create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
 returns void
 language sql

@@ -1,8 +1,7 @@
--- Counts an unknown term once less; the last lead that used it takes the term with it.
+-- Counts an unknown term once less; the last lead that used it removes the term.
 --
--- The rows are folded here and now, because a correction beside them would still name the term. A fold under way
--- elsewhere (fold_counts) is waited for, and what it has written is found in the next turn: a turn that has
--- waited for it finds nothing itself.
+-- Aggregates the rows now, because a negative row would still name the term. The loop waits for a concurrent
+-- fold_counts and then finds the row that it wrote.
 create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
 language plpgsql
 as $$

@@ -1,8 +1,8 @@
--- What a digest shows of a held submission, and what its link shows and does. The link is signed outside of the database
--- (src/store/serving/held_links.ts); its end is compared here, with the database's clock. Nothing is kept of a link: the
--- submission that it releases can be released once.
+-- What digests show of held submissions, and their links. Links are signed outside the database
+-- (src/store/serving/held_links.ts); their expiry is checked here by the database's clock. Links are not stored: a
+-- submission can be released only once.
 
--- Whom a submission is from, and the beginning of its longest answer, cut at a word.
+-- A submission's sender, and the start of its longest value, cut at a word.
 create or replace function held_summary(p_event_id text)
 returns table (form_key text, sender text, excerpt text)
 language sql stable
@@ -19,8 +19,7 @@ as $$
   where s.event_id = p_event_id
 $$;
 
--- The held submissions of a span that nobody has judged, for the tenant's digest: what may be a person's first. Some of
--- them, and how many more there are.
+-- The unjudged held submissions of a span for the tenant's digest, likely people first: some, and how many more.
 create or replace function actions.digest_held(p_tenant_id int, p_since timestamptz, p_until timestamptz) returns json
 language sql stable
 as $$
@@ -44,9 +43,8 @@ as $$
   )
 $$;
 
--- What a link of a digest leads to; no row: it leads nowhere (any more), because its seven days are over, because nobody
--- gets its digest, or because the tenant's digests have no links. state: held | released | dismissed | gone; only of what
--- is held is there more than that.
+-- The target of a digest's link; no row if it expired, its recipient is gone, or the tenant's digests have no links.
+-- state: held | released | dismissed | gone; only held ones have a summary.
 create or replace function held_link(p_event_id text, p_route_id int, p_expires_s bigint)
 returns table (state text, tenant text, form_key text, sender text, excerpt text)
 language sql stable
@@ -70,8 +68,8 @@ as $$
     and service_clock() < to_timestamp(p_expires_s)
 $$;
 
--- Releases what a link leads to, when it is held and nobody has judged it, and notes it; p_claimed is the address that
--- the link was used from. Returns the state that it found, "held" for what is released now; null: the link leads nowhere.
+-- Releases a link's submission if it is held and unjudged, with an audit row; p_claimed is the client's address.
+-- Returns the state before, null if the link leads nowhere.
 create or replace function release_held_link(
   p_event_id text, p_route_id int, p_expires_s bigint, p_claimed text
 ) returns text
@@ -83,7 +81,7 @@ as $$
 declare
   v_state text;
 begin
-  -- In the order of an erasure. Nobody judges it between the look and the release.
+  -- In an erasure's lock order; nobody can judge it between the check and the release.
   perform from event as e where e.event_id = p_event_id for no key update;
   perform from submission as s where s.event_id = p_event_id for no key update;
   v_state := (select l.state from held_link(p_event_id, p_route_id, p_expires_s) as l);

@@ -1,8 +1,6 @@
--- Puts events that wait aside as dead letters with the reason may_repeat, so that nothing of them is sent before an
--- operator has decided (ctl restored): ctl dead replay delivers, ctl dead done says that the customer has it. Notes who
--- did it; returns those that waited.
---
--- To be called while nothing delivers: what is being sent would settle it meanwhile.
+-- Turns waiting events into dead letters with the reason may_repeat, so that nothing is sent before an operator
+-- decides (ctl restored): ctl dead replay delivers, ctl dead done settles. Audits it; returns those that waited. Call
+-- it while nothing delivers, because a send under way would settle its row.
 create or replace function hold_events(p_event_id text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off
@@ -16,7 +14,7 @@ begin
     delete from outbox as o where o.event_id = any (p_event_id)
     returning o.event_id, o.tenant_id, o.sent_before, o.lease, o.made
   ),
-  -- As a claim does with a lease that has run out: the attempt that was under way has a row.
+  -- As a claim of an expired lease does: record the attempt under way.
   lost as (
     insert into attempt (event_id, number, at, outcome, spent)
     select g.event_id, g.made, service_clock(), 'lost', true from gone as g where g.lease is not null

@@ -1,8 +1,6 @@
--- Notes effects as done that this database does not know of: what was done after the moment that it was restored to, as
--- the actions process's log tells (ctl restored), or as an operator says. Whoever delivers the event then leaves them out.
---
--- p_event_id and p_effect are pairs: an event and the kind of an effect, null for all kinds that its routes have. Returns
--- the events of which something was noted.
+-- Marks effects as done that happened after the moment to which the database was restored, as the actions process's
+-- log shows (ctl restored) or an operator says; delivery then skips them. p_event_id and p_effect are pairs; a null
+-- effect means all kinds of the event's routes. Returns the events with something to mark.
 create or replace function mark_effects_done(p_event_id text[], p_effect text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off

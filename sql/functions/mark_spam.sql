@@ -1,5 +1,5 @@
--- Labels a submission that was delivered as spam, or takes that back, and notes who did it. Changes nothing of its delivery.
--- Returns what became of it: marked | already | held (an operator dismisses it) | erased | unknown.
+-- Labels a delivered submission as spam, or removes the label, with an audit row; delivery is unaffected. Outcome:
+-- marked | already | held (dismiss it instead) | erased | unknown.
 create or replace function mark_spam(
   p_event_id text, p_is_spam boolean, p_way text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)

@@ -1,5 +1,5 @@
--- Notes what an operator did with the command, in the transaction that does it. What the console does is noted by the
--- functions console_…, which alone the service's role may call.
+-- Audits an action of ctl in its transaction. The console's functions (console_…), the only ones that the service's
+-- role may call, audit themselves.
 create or replace function note_audit(p_action text, p_subject text, p_detail json default null) returns void
 language sql volatile
 as $$

@@ -1,4 +1,4 @@
--- Notes that the provider has opened a session for a checkout. An event of it may have been quicker.
+-- Stores the provider's session of a checkout. One of its events may have arrived first.
 create or replace function open_checkout(p_id uuid, p_session_id text, p_session_url text, p_expires_at timestamptz)
 returns void
 language sql volatile
@@ -12,7 +12,7 @@ as $$
   where id = p_id;
 $$;
 
--- Notes that no session comes of a checkout: the same Idempotency-Key begins anew.
+-- Marks a checkout as failed, so that the same Idempotency-Key starts over.
 create or replace function fail_checkout(p_id uuid) returns void
 language sql volatile
 security definer

@@ -1,5 +1,5 @@
--- Adds plans or puts them in place of those of their slugs, in one transaction, and notes each change. Returns what has
--- changed; the slugs given must differ.
+-- Adds or replaces plans by slug in one transaction, auditing each change, and returns the changes. Slugs must
+-- differ.
 create or replace function put_plans(
   p_slug text[], p_name text[], p_customer text[], p_amount_cents int[], p_interval text[], p_body text[]
 )
@@ -20,7 +20,7 @@ begin
       name = excluded.name, customer = excluded.customer, amount_cents = excluded.amount_cents,
       billing_interval = excluded.billing_interval, body = excluded.body, updated_at = excluded.updated_at
     where p.body::text <> excluded.body::text
-    -- Nobody has locked or updated a row that this statement has inserted.
+    -- xmax is 0 for a row that this statement inserted.
     returning p.slug, case when p.xmax = 0 then 'added' else 'changed' end as change, p.amount_cents
   loop
     perform note_audit(

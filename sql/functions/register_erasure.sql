@@ -1,8 +1,7 @@
--- Lays the tombstones of an erasure, or moves those that it has laid: from now on, and for p_lease_ms, whatever has one of
--- the contacts (src/lead/person.ts) is erased as it is accepted. Called again while the erasure goes on, and at its end
--- with a lease of 0: then it is what arrived until that moment. An erasure that is cut short lets go when its lease ends.
---
--- By the real clock, not the service's: it is compared with how long ago a post arrived. Returns the moment.
+-- Registers an erasure's tombstones, or extends them: for p_lease_ms, posts with one of the contacts
+-- (src/lead/person.ts) are erased as they are accepted. Called again during the erasure, and at its end with a lease
+-- of 0; an interrupted erasure ends with its lease. Returns the end, by the real clock, which posts' ages are
+-- compared with.
 create or replace function register_erasure(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
 returns timestamptz
 language plpgsql
@@ -25,9 +24,8 @@ as $$
   select sha256(k.outer_pad || sha256(k.inner_pad || convert_to(p_contact, 'UTF8'))) from tombstone_key as k;
 $$;
 
--- Waits for the batches of accept that are under way: those that began before a tombstone was committed have not looked
--- at it. Each holds the locks of its keys (accept), which pg_locks shows; nobody waits for this one in turn. A batch is
--- given up after 9 s: who holds such a lock for longer is none.
+-- Waits for the batches of accept under way, which may have missed new tombstones. Each holds its keys' locks
+-- (accept), visible in pg_locks. A batch is given up after 9 s, so a longer lock is not a batch's.
 create or replace function wait_for_batches() returns void
 language plpgsql
 as $$
@@ -47,7 +45,7 @@ begin
 end
 $$;
 
--- Takes away the tombstones whose time is over; they would be looked at with every batch.
+-- Deletes expired tombstones, which every batch would check.
 create or replace function forget_tombstones() returns void
 language sql volatile
 security definer

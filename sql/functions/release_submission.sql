@@ -1,5 +1,5 @@
--- Hands a held submission over to the delivery, due at once, and notes who did it. Returns what became of it:
--- released | already (somebody has released it) | clean (it was never held) | erased | unknown.
+-- Queues a held submission for delivery, with an audit row. Outcome: released | already (released before) | clean
+-- (never held) | erased | unknown.
 create or replace function release_submission(
   p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
@@ -10,7 +10,7 @@ as $$
 declare
   v_tenant_id int;
 begin
-  -- Locked, so that no erasure comes between this look at the content and the outbox row.
+  -- Locked, so that no erasure comes between this check and the outbox row.
   perform from event as e where e.event_id = p_event_id and e.lead is not null for no key update;
   if found then
     update submission as s set released_at = service_clock(), label = 'ham', labelled_at = service_clock()
@@ -33,7 +33,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_release_submission(p_event_id text, p_claimed text) returns text
 language sql volatile
 security definer

@@ -1,6 +1,6 @@
--- Takes the content out of events that the caller has locked, once nobody is filing whom leads name (fill_lead_contact). The digest of an Idempotency-Key stays, so that a late
--- retry is still a duplicate; that of a content is made of it and goes. So does what was
--- answered downstream, which may quote it.
+-- Removes the content of events that the caller has locked, once their contacts are not being indexed
+-- (fill_lead_contact), and the responses of recipients, which may quote it. The digest of an Idempotency-Key stays,
+-- so that a late retry is a duplicate; a content's digest goes.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 as $$
@@ -21,12 +21,12 @@ begin
   update submission as s set label = null, labelled_at = null
   where s.event_id = any (p_event_id) and s.label is not null;
 
-  -- Every row of theirs, whatever stands in it: one that is being settled at this moment is waited for.
+  -- All rows, to wait for one that is being settled.
   update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end
 $$;
 
--- The same of what was kept aside. Nobody is asked about it any more. Returns how many rows.
+-- The same for collisions, which are then settled. Returns how many.
 create or replace function remove_collisions(p_id bigint[]) returns int
 language plpgsql
 set enable_seqscan = off

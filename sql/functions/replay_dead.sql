@@ -1,4 +1,4 @@
--- Puts dead letters back to pending, due at once; returns those that were. The next refusal makes one dead again.
+-- Makes dead letters pending and due, and returns those that were dead. The next refusal makes one dead again.
 create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off

@@ -1,5 +1,4 @@
--- Puts dead letters back to pending, as replay_dead does, and notes each in the audit in the same transaction, at one
--- time, so that what was done at once is found together. Returns those that were dead.
+-- As replay_dead, with audit rows of one time.
 create or replace function replay_dead_as(
   p_event_id text[], p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 )
@@ -17,7 +16,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_replay_dead(p_event_id text[], p_claimed text) returns table (event_id text)
 language sql volatile
 security definer

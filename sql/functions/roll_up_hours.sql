@@ -1,8 +1,6 @@
--- Rolls up hours that are over and not rolled up yet, the newest first, and those that have changed since; at most
--- p_limit of them, and returns how many. A minute after its end no commit can add to an hour any more.
---
--- An hour of which something waits, is held or is dead is rolled up again now and then, ever more seldom as it grows
--- old: only its times to delivery change.
+-- Rolls up at most p_limit past hours, newest first, then those that may have changed, and returns how many. A minute
+-- after its end no commit can add to an hour. Hours with waiting, held or dead events are redone, ever less often
+-- with age: only their times to delivery change.
 create or replace function roll_up_hours(p_limit int) returns int
 language plpgsql
 security definer
@@ -16,7 +14,7 @@ declare
   v_to text;
   v_count int := 0;
 begin
-  -- One process at a time; the others have nothing to wait for.
+  -- One process at a time.
   if not pg_try_advisory_xact_lock(3, 0) then
     return 0;
   end if;
@@ -49,7 +47,7 @@ begin
       not exists (select from outbox as o where o.event_id >= v_from and o.event_id < v_to)
         and not exists (select from dead_letter as d where d.event_id >= v_from and d.event_id < v_to)
         and not exists (
-          -- A held one that has lost its content is never released.
+          -- An expired held submission is never released.
           select from submission as s join event as e on e.event_id = s.event_id
           where s.event_id >= v_from and s.event_id < v_to and s.verdict <> 'clean' and s.released_at is null
             and e.removed_at is null

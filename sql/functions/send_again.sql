@@ -1,12 +1,10 @@
--- Has a delivered event sent once more, under the same id, by which a receiver can recognise the repeat: all its effects,
--- or those of one kind; the others stay done. It is due at once, and as with a replay the next refusal makes it dead.
--- Notes who did it. Returns what became of it: sent | waiting (it is on its way already) | already (it was sent since the
--- asker looked) | dead | held | erased | sandbox | no_route (nothing takes it) | no_effect (nothing of that kind does)
+-- Sends a delivered event again under the same id, which receivers can recognize: all effects, or those of one kind.
+-- It is due at once, and as with a replay the next refusal makes it dead. Audits it. Outcome: sent | waiting (being
+-- sent) | already (sent since p_seen) | dead | held | erased | sandbox | no_route | no_effect (no route of that kind)
 -- | unknown.
 --
--- p_seen: the number of its last attempt, as the asker saw it; null sends it whatever came since. A page whose button is
--- pressed twice sends once by it, also when the first has been delivered between the two. Whoever asks twice at once is
--- told sent and waiting: the event is locked first.
+-- p_seen: the number of its last attempt that the operator saw, or null for any; a button pressed twice sends once.
+-- Concurrent calls return sent and waiting, because the event is locked first.
 create or replace function send_again(
   p_event_id text, p_effect text default null, p_seen int default null, p_way text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
@@ -24,7 +22,7 @@ declare
   v_routes actions.route[];
   v_made int;
 begin
-  -- Locked, so that no erasure comes between this look at the content and the outbox row.
+  -- Locked, so that no erasure comes between this check and the outbox row.
   select e.* into v_event from event as e where e.event_id = p_event_id for no key update;
   if not found then
     return 'unknown';
@@ -37,7 +35,7 @@ begin
   ) then
     return 'held';
   end if;
-  -- In one statement: what moves from one to the other meanwhile is in one of them.
+  -- One statement: at any moment it is in one of the two.
   case (
     select case
       when exists (select from outbox as o where o.event_id = p_event_id) then 'waiting'
@@ -63,7 +61,7 @@ begin
     return 'no_effect';
   end if;
 
-  -- What was done by a route that is gone would count as done for its kind.
+  -- Effects of a removed route would count as done for their kind.
   delete from actions.effect as f
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect)
     and not exists (select from unnest(v_routes) as r where r.id = f.route_id);
@@ -71,7 +69,7 @@ begin
   set round = f.round + 1, is_done = false, lease = null, lease_until = null,
     settled_at = null, reason = null, status = null, answer = null
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);
-  -- Of the other kinds nobody new is told of it.
+  -- Marks new recipients of the other kinds as done, so that they get nothing.
   insert into actions.effect (event_id, route_id, effect, attempts, is_done, settled_at)
   select p_event_id, r.id, r.kind, 0, true, null
   from unnest(v_routes) as r
@@ -90,7 +88,7 @@ begin
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_send_again(p_event_id text, p_effect text, p_seen int, p_claimed text) returns text
 language sql volatile
 security definer

@@ -1,4 +1,4 @@
--- Says how many days a tenant's content is kept (null: for ever), and notes who said so; false: no such tenant.
+-- Sets how many days a tenant's content is kept (null: forever), with an audit row; false for an unknown tenant.
 create or replace function set_retention(p_slug text, p_days int) returns boolean
 language plpgsql
 as $$

@@ -1,6 +1,6 @@
--- Changes what a tenant's people see of it: name, time_zone, digest_at and digest_actions, of which p_changes has those that change
--- ("digest_at": null ends the digest). It notes what was changed, and never the name, which may be a person's. Returns
--- nothing when there is no such tenant. That the time zone exists is for the caller to have looked up.
+-- Changes a tenant's name, time_zone, digest_at and digest_actions, as far as in p_changes ("digest_at": null ends
+-- the digest), with an audit row that omits the name, which may be a person's. No row for an unknown tenant. The
+-- caller checks the time zone.
 create or replace function set_tenant(p_slug text, p_changes jsonb)
 returns table (name text, time_zone text, digest_at time)
 language plpgsql

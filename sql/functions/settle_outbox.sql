@@ -1,21 +1,18 @@
--- Settles what became of sends, a batch at once: delivered and dead rows leave the outbox, the others wait for
--- their next attempt, and every attempt leaves a row.
+-- Settles a batch of sends: delivered and dead rows leave the outbox, the others wait for their next attempt, and
+-- every attempt is recorded. Returns how many rows left.
 --
--- Nearly all rows are still their claim's, and have got their one settlement: one statement takes those that are
--- delivered or dead out of the outbox and writes their attempts. What it has not found is looked at one by one below.
--- Returns how many have left the outbox.
+-- Nearly all rows still have their claim's lease: one statement removes them and inserts their attempts. The others
+-- are handled one by one below.
 --
--- A row that has been claimed by somebody else meanwhile (the lease ran out) is theirs to settle, unless it was
--- delivered: delivered is delivered, even when the loss has made it dead. Its attempt was recorded as lost by the
--- claim, and counted: all but that is put right here. What an operator has sent again since is not delivered by what
--- was made before.
+-- A row claimed by another process meanwhile is the other's to settle, unless it was delivered, which counts even if
+-- the lost attempt made it dead; the claim's record of the attempt is corrected. Attempts from before an operator
+-- sent it again do not deliver it.
 --
--- Each claim has a lease of its own, so that a row which was released and claimed again by the same process is told
--- from the row before. An event that was erased meanwhile has no row any more: its attempt is recorded, without the
--- reason. A batch may come twice, when its outcome was unknown, and so may an attempt within one: the second changes nothing.
+-- Each claim has its own lease, to tell a reclaimed row from the earlier claim. For an erased event only the attempt
+-- is recorded, without a reason. A batch, or an attempt in it, may come twice; the second changes nothing.
 --
--- What was delivered may come last, without an entry in p_kind, p_outcome, p_reason, p_spent and p_retry_ms: the same five
--- words for each of nearly all rows cost 2 of the process's 10 µs a row for claim and settlement.
+-- Delivered rows may come last, without entries in p_kind, p_outcome, p_reason, p_spent and p_retry_ms, which saves 2
+-- of 10 µs per row.
 create or replace function settle_outbox(
   p_lease text[],        -- of the claim that the row came with
   p_event_id text[],
@@ -40,14 +37,14 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
-  -- Those that are to leave the outbox and have not yet.
+  -- Rows that must still leave the outbox.
   v_left int := cardinality(p_event_id) - cardinality(array_positions(p_kind, 'retry'))
     - cardinality(array_positions(p_kind, 'released'));
   v_delivered int;
   v_dead int;
 begin
   perform ensure_synchronous_commit();
-  -- What was said of a row must not be missing by mistake: it would be taken for delivered.
+  -- A missing entry would make a row count as delivered.
   if array_position(p_kind, null) is not null
     or not (array[cardinality(p_outcome), cardinality(p_reason), cardinality(p_spent), cardinality(p_retry_ms)]
       = array_fill(cardinality(p_kind), array[4]))
@@ -64,7 +61,7 @@ begin
       returning
         o.event_id, o.tenant_id, o.sent_before, s.number, s.kind, s.outcome, s.reason, s.status, s.duration_ms, s.spent
     ),
-    -- Not "on conflict do nothing", which costs an entry of the WAL and a look into the index for each row.
+    -- Without "on conflict do nothing", which costs a WAL record and an index lookup per row.
     noted as (
       insert into attempt (event_id, number, at, outcome, status, reason, duration_ms, spent)
       select g.event_id, g.number, v_now - make_interval(secs => g.duration_ms / 1000.0), coalesce(g.outcome, 'delivered'),
@@ -80,7 +77,7 @@ begin
     into v_delivered, v_dead
     from gone as g;
   exception when unique_violation then
-    -- Something has written one of these attempts: then none of the batch is like the many.
+    -- One of these attempts exists: handle the whole batch below.
     v_delivered := 0;
     v_dead := 0;
   end;
@@ -119,7 +116,7 @@ begin
         and case s.kind when 'delivered' then s.number > o.sent_before else o.lease = s.lease and o.made = s.number end
       returning o.event_id, o.tenant_id, o.sent_before, s.kind, s.reason, s.number, o.made, o.lease
     ),
-    -- Claimed again meanwhile. Nobody claims it once more who would record that attempt when its maker is dead.
+    -- Claimed again meanwhile: no later claim would record that attempt as lost.
     overtaken as (
       insert into attempt (event_id, number, at, outcome, spent)
       select g.event_id, g.made, v_now, 'lost', true from gone as g

@@ -1,9 +1,6 @@
--- Empties the table of the beats when it has grown to 2 MiB: two minutes of one process.
---
--- By TRUNCATE and not by DELETE, because a transaction that is held open anywhere keeps deleted rows from being
--- cleared away, and pages that are would be used again, which proves nothing. It runs with its owner's rights, since
--- the service may not truncate. When somebody is reading the table, the next run does it: beats queue behind the wait
--- for the lock.
+-- Empties the heartbeat table when it has 2 MiB, about two minutes of one process. Uses TRUNCATE, because a long
+-- transaction keeps deleted rows, and reused pages prove nothing about disk space. If someone is reading the table,
+-- the next run does it; beats queue behind the lock.
 create or replace function trim_heartbeat() returns void
 language plpgsql
 security definer

@@ -1,6 +1,6 @@
--- Revokes or suspends a key. It waits for the commits that hold the key's lock shared (accept), so when it has returned
--- no event of the key can commit. A trigger, so that an UPDATE by hand is as safe as the operator's command, and as
--- bounded: a commit is given up after less than the 12 s, so what takes longer is a session that hangs.
+-- Waits, when a key is revoked or suspended, for commits that hold the key's lock (accept); afterwards no event of
+-- the key can commit. A trigger, so that a manual UPDATE is as safe. Commits are given up within 12 s; a longer wait
+-- means a hung session.
 create or replace function wait_for_commits_of_key() returns trigger
 language plpgsql
 set lock_timeout = '12s'
