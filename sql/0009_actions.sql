@@ -44,7 +44,6 @@ create unique index route_single on actions.route (tenant_id, kind, source, form
 create table actions.effect (
   event_id text collate "C" not null,
   -- Also of a removed route.
-  -- Also of a route that is gone.
   route_id int not null,
   -- The kind of its destination.
   effect text not null check (effect ~ '^[a-z]{1,20}$'),
