@@ -1,14 +1,12 @@
 /**
- * The circuit breaker between the delivery loop and the actions tier: while the tier cannot be reached, nothing is sent
- * to it. A connection to it is tried now and then, and after its return the load rises step by step.
+ * The circuit breaker between the delivery loop and the actions tier. While it is open, nothing is sent, and it probes the
+ * tier; after recovery the load rises in steps.
  *
- *     closed ──▶ open ──▶ closed                 it could not be reached
+ *     closed ──▶ open ──▶ closed                 the tier was unreachable
  *     closed ──▶ open ──▶ half_open ──▶ closed   it left several events in a row unanswered
  *
- * Chosen: a probe is a connection and nothing on it, because then no lead can die of a probe, the tier's return is noticed
- * when nothing is due, and no tier has to know of it. Only a lead can tell that a tier answers again: `half_open` lets
- * one through at a time, which spends nothing when it gets no answer. The one that the tier does not survive dies all the
- * same: it waits its turn, and the answer to any other closes the breaker.
+ * Chosen: a probe only opens a connection, so that it costs no lead an attempt and works when nothing is due. `half_open`
+ * sends one event at a time, which spends no attempt if it gets no answer.
  *
  * Source: DECISIONS, Decided since (The breaker).
  *
@@ -17,48 +15,48 @@
 
 import type { TierFailure } from "./send.ts";
 
-/** `closed`: all is sent; `open`: nothing; `half_open`: one event, whose answer closes it. */
+/** `closed`: everything is sent; `open`: nothing; `half_open`: one event, whose answer closes it. */
 type BreakerState = "closed" | "open" | "half_open";
 
-/** When it opens and tries again. */
+/** When it opens and probes. */
 interface BreakerOptions {
-  /** Events sent in a row that got no answer, or 503, which open it. */
+  /** Consecutive events without an answer, or with a 503, that open it. */
   readonly failuresMax: number;
-  /** The first pause before a connection is tried; it doubles up to the cap until a delivery is answered. */
+  /** The first pause before a probe; it doubles up to the cap until a delivery is answered. */
   readonly pauseMs: number;
   readonly pauseCapMs: number;
-  /** A connection is tried when there was neither an answer nor a connection for so long. */
+  /** Probes after this long without an answer or a connection. */
   readonly silenceMaxMs: number;
-  /** Requests in flight when closed. */
+  /** Maximum requests in flight when closed. */
   readonly concurrency: number;
-  /** Called when it opens, closes, or stays open for another reason: with that, or `null` when it has closed. */
+  /** Called with the failure when it opens or stays open for another reason, and with `null` when it closes. */
   readonly onNews: (failure: TierFailure | null) => void;
-  /** Called at each change of the state. */
+  /** Called at each state change. */
   readonly onChange: () => void;
 }
 
-/** How the tier stands; the times are milliseconds ago. */
+/** The tier's status; times are milliseconds ago. */
 export interface TierStanding {
   readonly state: BreakerState;
-  /** Its last answer; `null`: none since the start. */
+  /** Its last answer, or `null`. */
   readonly answeredAgoMs: number | null;
-  /** Its last answer, or the last connection that was tried and made; `null`: none since the start. */
+  /** Its last answer or successful probe, or `null`. */
   readonly reachedAgoMs: number | null;
-  /** The last failure; `null`: none since the start. */
+  /** The last failure, or `null`. */
   readonly failure: (TierFailure & { readonly agoMs: number }) | null;
-  /** Since it is away; `null` while it is not. */
+  /** Since when it has been unavailable, or `null`. */
   readonly awayMs: number | null;
 }
 
-/** Counts answers and failures of the tier; time is passed in, in milliseconds. */
+/** Tracks the tier's answers and failures; time is passed in, in milliseconds. */
 export class Breaker {
   readonly #options: BreakerOptions;
   #state: BreakerState = "closed";
-  /** Of events that were sent, in a row; a connection says nothing of them. */
+  /** Consecutive failed events; probes do not count. */
   #failures = 0;
   #pauseMs: number;
   #probeAtMs = Number.NEGATIVE_INFINITY;
-  /** Requests in flight that are allowed: grows after the tier's return, so that it is not overrun. */
+  /** Allowed requests in flight; grows after recovery, so that the tier is not overrun. */
   #window: number;
   #answeredAtMs: number | null = null;
   #reachedAtMs: number | null = null;
@@ -73,24 +71,24 @@ export class Breaker {
     this.#window = options.concurrency;
   }
 
-  /** The state as last decided. */
+  /** The current state. */
   get state(): BreakerState {
     return this.#state;
   }
 
-  /** How many requests may be in flight. */
+  /** The allowed number of requests in flight. */
   get allowed(): number {
     return { closed: this.#window, half_open: 1, open: 0 }[this.#state];
   }
 
-  /** When a connection is to be tried next. */
+  /** When to probe next. */
   get probeAtMs(): number {
     return this.#state === "open"
       ? this.#probeAtMs
       : (this.#reachedAtMs ?? this.#startedAtMs) + this.#options.silenceMaxMs;
   }
 
-  /** A connection was made. */
+  /** A probe succeeded. */
   reached(nowMs: number): void {
     this.#reachedAtMs = nowMs;
     if (this.#state !== "open") return;
@@ -100,7 +98,7 @@ export class Breaker {
     this.#options.onChange();
   }
 
-  /** The tier answered an event, whatever it said. */
+  /** The tier answered an event. */
   answered(nowMs: number): void {
     this.#answeredAtMs = nowMs;
     this.#reachedAtMs = nowMs;
@@ -117,10 +115,7 @@ export class Breaker {
     this.#options.onChange();
   }
 
-  /**
-   * The tier could not be reached. Or (`isSent`) an event was sent and got no answer or 503: that may be the event's own
-   * trouble, so it takes several in a row.
-   */
+  /** The tier was unreachable; or, with `isSent`, an event got no answer or 503, which opens it only several in a row. */
   failed(
     failure: TierFailure,
     { nowMs, isSent, isProbe = false }: {
@@ -132,7 +127,7 @@ export class Breaker {
     const before = this.#failure?.cause;
     this.#failure = { cause: failure.cause, code: failure.code, atMs: nowMs };
     if (isSent) this.#failures += 1;
-    // What was in flight when it opened puts the next probe off no further.
+    // Requests that were in flight when it opened do not delay the next probe.
     if (this.#state === "open" && !isProbe) return;
     if (this.#state === "closed" && isSent && this.#failures < this.#options.failuresMax) return;
     const isNews = this.#awaySinceMs === null || before !== failure.cause;
@@ -144,7 +139,7 @@ export class Breaker {
     this.#options.onChange();
   }
 
-  /** How the tier stands. */
+  /** The tier's status. */
   standing(nowMs: number): TierStanding {
     const agoMs = (atMs: number | null) => atMs === null ? null : nowMs - atMs;
     const failure = this.#failure;
@@ -160,16 +155,16 @@ export class Breaker {
   }
 }
 
-/** What the watch works with. */
+/** The probe and the pauses. */
 interface WatchOptions {
-  /** Tries once: `null` when a connection is there; never throws. */
+  /** Connects once: `null` on success; never throws. */
   readonly probe: () => Promise<TierFailure | null>;
   readonly breaker: Breaker;
   readonly nowMs: () => number;
   readonly onFailure: (failure: TierFailure) => void;
 }
 
-/** Tries until it is closed, once at a time. */
+/** Probes until the breaker closes, one probe at a time. */
 export class Watch {
   readonly #options: WatchOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -180,7 +175,7 @@ export class Watch {
     this.#options = options;
   }
 
-  /** The breaker has changed, or the process begins. */
+  /** The breaker has changed, or the process has started. */
   look(): void {
     if (this.#isProbing || this.#isClosed) return;
     const { breaker, nowMs } = this.#options;
@@ -204,7 +199,7 @@ export class Watch {
     this.look();
   }
 
-  /** Tries no more. */
+  /** Stops probing. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -1,5 +1,5 @@
 /**
- * The delivery of one process, put together: outbox, sender, breaker, loop and listener.
+ * Composes a process's delivery: outbox, sender, breaker, loop and listener.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import { Breaker, type TierStanding, Watch } from "./breaker.ts";
 import { DeliveryLoop, type DeliveryObservation } from "./loop.ts";
 import { Sender } from "./send.ts";
 
-/** What the delivery is told. */
+/** The delivery's settings. */
 export interface DeliverySettings {
   /** Names this process in notifications. */
   readonly node: string;
-  /** Makes a UUID, which names a claim. */
+  /** Generates a UUID for a claim. */
   readonly newLease: () => string;
   readonly actionsUrl: string;
-  /** `null` for plain HTTP to this machine, as benchmarks use it. */
+  /** `null` for plain HTTP to this machine, for benchmarks. */
   readonly files: TlsPaths | null;
   readonly sendTimeoutMs: number;
   readonly backoffBaseMs: number;
@@ -31,13 +31,13 @@ export interface DeliverySettings {
   readonly concurrency: number;
 }
 
-/** What the delivery works with besides. */
+/** The delivery's dependencies. */
 export interface DeliveryHooks {
-  /** Connections to claim and settle over. */
+  /** For claims and settlements. */
   readonly pool: Pool;
-  /** Connections for the listener's notifications to itself. */
+  /** For the listener's notifications to itself. */
   readonly listenerPool: Pool;
-  /** Where to listen, or `null`: then the polls alone find what other processes have committed. */
+  /** Where to listen; `null` finds other processes' commits by polling only. */
   readonly listenOn: Primary | null;
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -48,7 +48,7 @@ const breakerOptions = {
   // Source: DECISIONS, Decided since (The breaker).
   failuresMax: 3,
   pauseMs: 1_000,
-  // With the time that a probe may take, the tier's return is noticed within 15 s.
+  // Including a probe's timeout, recovery is noticed within 15 s.
   pauseCapMs: 10_000,
   silenceMaxMs: 10_000,
 };
@@ -56,20 +56,20 @@ const probeTimeoutMs = 5_000;
 
 /** A running delivery. */
 export interface Delivery {
-  /** Something of these tenants was committed here. */
+  /** This process committed events of these tenants. */
   wake(tenantIds: Iterable<number>): void;
-  /** How the actions tier stands, as this process has seen it. */
+  /** The tier's status as seen by this process. */
   tier(): TierStanding;
   /** Requests in flight. */
   readonly inFlight: number;
-  /** Lets what is in flight finish for at most `graceMs`, gives back what is claimed, and closes everything. */
+  /** Waits up to `graceMs` for requests in flight, releases claims, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Starts delivering.
+ * Starts delivery.
  *
- * @throws {Error} when the certificate files cannot be used
+ * @throws {Error} if the certificate files are unusable
  */
 export async function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Promise<Delivery> {
   const { newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
@@ -79,7 +79,7 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     url: settings.actionsUrl,
     tls,
     timeoutMs: sendTimeoutMs,
-    // One more than there are deliveries at once: for a probe while all of them hang.
+    // One more than concurrent deliveries, for a probe while all of them hang.
     connectionsMax: concurrency + 1,
     observe: hooks.observe,
   });
@@ -124,7 +124,7 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
   };
 }
 
-/** The breaker, and who looks for the tier; `onChange` is called when something else may be sent than before. */
+/** The breaker and its probes; `onChange` is called when more or less may be sent. */
 function watchTier(
   sender: Sender,
   { nowMs, observe }: DeliveryHooks,

@@ -1,5 +1,5 @@
 /**
- * What becomes of a row after its send: delivered, another attempt, or dead.
+ * Decides the outcome of an attempt: delivered, retried, or dead.
  *
  * @module
  */
@@ -7,15 +7,15 @@
 import type { Claimed, Settlement } from "../store/delivery/outbox.ts";
 import { notBegun, type SendOutcome } from "./send.ts";
 
-/** The bounds of the waits. */
+/** The backoff's bounds. */
 export interface BackoffOptions {
   readonly baseMs: number;
   readonly capMs: number;
 }
 
 /**
- * The wait after the `spent`-th attempt (from 1) in milliseconds: base × 3^(spent − 1), at most the cap, half of
- * it jitter. `random` is in [0, 1). A `Retry-After` of the tier is a floor.
+ * The delay after the `spent`-th attempt (from 1) in milliseconds: base × 3^(spent − 1), at most the cap, half of it
+ * jitter. `random` is in [0, 1). The tier's `Retry-After` is a minimum.
  *
  * Source: DECISIONS, Delivery: 5 s × 3^n capped at 6 h; 24 attempts take about three days.
  */
@@ -28,24 +28,21 @@ export function backoffMs(
   return Math.max(full / 2 + (full / 2) * random, options.retryAfterMs ?? 0);
 }
 
-/** The attempt that was made. */
+/** An attempt. */
 interface Attempt {
   readonly durationMs: number;
-  /** The breaker was half open: the event tried out whether the tier answers again. */
+  /** The breaker was half open, and the event was its probe. */
   readonly isProbe: boolean;
-  /** In [0, 1), for the jitter. */
+  /** In [0, 1), for jitter. */
   readonly random: number;
 }
 
-/**
- * The tier knows of no route for the event: the tenant has some for other sources only, or one was just removed. It waits
- * as long as it has waited, between these bounds, and goes at once when a route is added (actions.update_has_route).
- */
+/** The delay of an event without a route, doubling; adding a route makes it due at once (actions.update_has_route). */
 const noRouteWaitMs = { least: 30_000, most: 3_600_000 };
 
 /**
- * Judges an outcome. A refusal of a replayed row makes it dead again; a tier that is away never does: what was not sent
- * leaves no attempt, and what the tier could not work on (503), or left unanswered as a probe, spends none.
+ * Decides an outcome. A refused replay is dead again; an unavailable tier never kills a row: an unsent event leaves no
+ * attempt, and a 503, or an unanswered probe, spends none.
  *
  * Source: DECISIONS, Delivery, and Decided since (The breaker).
  */
@@ -64,15 +61,14 @@ export function judge(
   if (kind === "refused" && reason === "no_route") {
     const waitedMs = row.due_at_ms - Date.parse(row.received_at);
     const retryMs = Math.min(Math.max(waitedMs, noRouteWaitMs.least), noRouteWaitMs.most);
-    // Nothing was tried, so it leaves no attempt.
+    // It was not sent, so it leaves no attempt.
     return release(row, { reason, retryMs });
   }
   if (kind === "refused" && reason === notBegun) {
     return release(row, { reason, retryMs: backoffMs(1, attempt.random, options) });
   }
   if (outcome.kind === "unreachable" && (attempt.isProbe || outcome.failure.cause === "unavailable")) {
-    // It waits although the tier may be back sooner: were it the tier's trouble with this row alone, it would be the
-    // next one again, and hold up all others.
+    // It waits, because if only this row fails, it would otherwise be the next probe again and block all others.
     const retryMs = backoffMs(1, attempt.random, options);
     return { ...common, kind: "retry", outcome: "unreachable", reason, isSpent: false, retryMs };
   }
@@ -83,7 +79,7 @@ export function judge(
   return { ...common, kind: "retry", outcome: kind, reason, isSpent: true, retryMs };
 }
 
-/** The settlement of a row that was claimed and leaves no attempt: it waits, for `reason` where there is one. */
+/** Settles a claimed row without an attempt: it waits, for `reason` if given. */
 export function release(
   row: Claimed,
   { reason = null, retryMs = 0 }: { readonly reason?: string | null; readonly retryMs?: number } = {},

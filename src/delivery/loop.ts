@@ -1,13 +1,13 @@
 /**
- * The delivery loop: claims what is due, sends it, settles it.
+ * The delivery loop: claims due rows, sends and settles them.
  *
  *     commit, NOTIFY, poll ──▶ wake ──▶ claim ──▶ ready rows ──▶ send ──▶ settle
  *                                         ▲          ▲ shares, breaker       │
  *                                         └────── in one statement ──────────┘
  *
- * It is a pump: every event (a wake-up, a claim's rows, an answer) calls {@linkcode DeliveryLoop.#pump},
- * which starts whatever may be started. The table is the truth; a wake-up is a hint, and the poll finds
- * what was missed. While the breaker is open nothing is claimed: {@linkcode DeliveryLoop.hint} when something may be sent again.
+ * Every event (a wake-up, claimed rows, an answer) calls {@linkcode DeliveryLoop.#pump}, which starts whatever may start.
+ * The table is the truth: a wake-up is a hint, and polling finds what was missed. Nothing is claimed while the breaker is
+ * open.
  *
  * @module
  */
@@ -21,18 +21,15 @@ import { payload, type SendOutcome, type TierFailure } from "./send.ts";
 import { Settler } from "./settler.ts";
 import { Pace, planClaim, type PlannedRequest, TenantQueue } from "./tenant_queue.ts";
 
-/** One thing that has happened. */
+/** An observation. */
 export type DeliveryObservation =
-  /** The store has taken them. */
+  /** The store has accepted them. */
   | { readonly kind: "settled"; readonly settlements: readonly Settlement[] }
-  /**
-   * The breaker has opened, or is open for another reason; without a failure it has closed. A probe that fails as the
-   * one before is no news.
-   */
+  /** The breaker has opened, or stays open for another reason; without a failure, it has closed. */
   | { readonly kind: "breaker"; readonly failure: TierFailure | null }
-  /** The tier could not be reached, gave no answer or said that it cannot work, each time. */
+  /** The tier was unreachable, did not answer, or answered 503; each time. */
   | { readonly kind: "tier_failure"; readonly failure: TierFailure }
-  /** A statement of the loop failed; the next look tries again. */
+  /** A statement failed; the next poll retries. */
   | {
     readonly kind: "delivery_failure";
     readonly what: "claim" | "settle" | "poll";
@@ -40,19 +37,19 @@ export type DeliveryObservation =
   }
   | TlsObservation;
 
-/** What the poller works with. */
+/** The poller's options. */
 interface PollerOptions {
-  /** Looks once; never throws. */
+  /** Polls once; never throws. */
   readonly look: () => Promise<void>;
   readonly nowMs: () => number;
-  /** Without a hint, the outbox is looked at this often. */
+  /** The poll interval without hints. */
   readonly intervalMs: number;
 }
 
-// Hints of a busy node are looked into at most this often.
+// Hints cause at most one poll per interval.
 const hintGapMs = 20;
 
-/** Runs one look at a time. */
+/** Runs one poll at a time. */
 class Poller {
   readonly #options: PollerOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,7 +62,7 @@ class Poller {
     this.#options = options;
   }
 
-  /** Looks soon: at once, unless a look runs or has just run. */
+  /** Polls now, or soon if a poll is running or has just run. */
   hint(): void {
     this.#isHinted = true;
     if (!this.#isLooking) this.#schedule(hintGapMs - (this.#options.nowMs() - this.#lookedAtMs));
@@ -84,18 +81,18 @@ class Poller {
     this.#lookedAtMs = this.#options.nowMs();
     await this.#options.look();
     this.#isLooking = false;
-    // What was hinted at meanwhile may have been committed after the look began.
+    // Events hinted at meanwhile may have been committed after this poll began.
     this.#schedule(this.#isHinted ? hintGapMs : this.#options.intervalMs);
   }
 
-  /** Looks no more. */
+  /** Stops polling. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 }
 
-/** What the loop works with; time and randomness are passed in. */
+/** The loop's dependencies; time and randomness are passed in. */
 interface DeliveryParts {
   /** Settles first. */
   readonly claim: (
@@ -119,7 +116,7 @@ interface DeliveryOptions extends BackoffOptions {
   readonly pollMs: number;
 }
 
-// Retries further away are the poll's.
+// Polling finds later retries.
 const timerMaxMs = 60_000;
 
 /** Delivers until it is closed. */
@@ -130,7 +127,7 @@ export class DeliveryLoop {
   readonly #poller: Poller;
   readonly #pace: Pace;
   readonly #tenants = new Map<number, TenantQueue>();
-  /** Those that have rows ready or may have rows due, in the order of their turns. */
+  /** Tenants with ready or possibly due rows, in round-robin order. */
   readonly #turns = new Set<TenantQueue>();
   #inFlight = 0;
   #ready = 0;
@@ -155,12 +152,12 @@ export class DeliveryLoop {
     });
   }
 
-  /** Polls for the first time and goes on. */
+  /** Starts polling. */
   start(): void {
     this.#poller.hint();
   }
 
-  /** Something of these tenants was committed. */
+  /** Events of these tenants were committed. */
   wake(tenantIds: Iterable<number>): void {
     for (const id of tenantIds) this.#mayHaveDue(this.#queue(id));
     this.#pump();
@@ -171,7 +168,7 @@ export class DeliveryLoop {
     return this.#inFlight;
   }
 
-  /** Another node may have committed something, or something may have been missed. */
+  /** Another node may have committed events, or a hint was missed. */
   hint(): void {
     this.#poller.hint();
   }
@@ -179,12 +176,12 @@ export class DeliveryLoop {
   async #poll(): Promise<void> {
     try {
       const nowMs = this.#parts.nowMs();
-      // Every so often a claim looks below its floor: at rows whose claimer is gone, that came due late, or were put back by
-      // hand. With half a lease, and a poll's time, a lease of 35 s is claimed again within 60 s of its beginning.
+      // A periodic claim below the floor finds rows of dead processes, late ones and replays; a lease of 35 s is claimed
+      // again within 60 s.
       if (nowMs - this.#floorsForgottenAtMs >= this.#options.leaseMs / 2) {
         this.#floorsForgottenAtMs = nowMs;
         for (const queue of this.#tenants.values()) {
-          // Not while a claim is under way: what it finds says nothing to a queue that is made anew.
+          // Not during a claim, whose result would not apply to a new queue.
           if (queue.isIdle && !this.#isClaiming) this.#tenants.delete(queue.tenantId);
           else queue.forgetFloor();
         }
@@ -226,7 +223,7 @@ export class DeliveryLoop {
     this.#turns.add(queue);
   }
 
-  // Starts one request of each tenant in turn while its share allows. Who was served is met again behind the others.
+  // Starts one request per tenant in turn while its share allows.
   #start(allowed: number): void {
     for (const queue of this.#turns) {
       if (this.#inFlight >= allowed) return;
@@ -240,7 +237,7 @@ export class DeliveryLoop {
     const { row, claimedAtMs } = queue.ready.shift() as TenantQueue["ready"][number];
     this.#ready -= 1;
     this.#toTheEnd(queue);
-    // A lease that could run out during the send would make it a repeat.
+    // If the lease could expire during the send, the event could be sent twice.
     const leaseLeftMs = this.#options.leaseMs - (this.#parts.nowMs() - claimedAtMs);
     if (leaseLeftMs <= this.#options.sendTimeoutMs) return this.#settler.add(release(row));
     queue.inFlight += 1;
@@ -263,7 +260,7 @@ export class DeliveryLoop {
     this.#pump();
   }
 
-  // Answered is whatever the tier said but that it cannot work.
+  // Any response except 503 counts as answered.
   #tell(outcome: SendOutcome): void {
     const { breaker, observe } = this.#parts;
     const nowMs = this.#parts.nowMs();
@@ -273,7 +270,7 @@ export class DeliveryLoop {
     breaker.failed(failure, { nowMs, isSent });
   }
 
-  // While the breaker is open or the loop is closing, others may have what is claimed here.
+  // While the breaker is open or the loop is closing, release claims for other processes.
   #releaseReady(): void {
     if (this.#ready === 0) return;
     for (const queue of this.#turns) {
@@ -282,7 +279,7 @@ export class DeliveryLoop {
     this.#ready = 0;
   }
 
-  // When the store has taken a row back, it is due again later or at once.
+  // A released row is due again, later or at once.
   #afterSettle(batch: readonly Settlement[]): void {
     this.#parts.observe({ kind: "settled", settlements: batch });
     if (this.#isClosing) return;
@@ -313,7 +310,7 @@ export class DeliveryLoop {
       const rows = await this.#settler.carry((batch) => this.#parts.claim(requests, batch));
       this.#take(requests, rows, claimedAtMs);
     } catch (error) {
-      // The poll asks again: at once would be a storm while the store is away.
+      // Leave it to the poll: an immediate retry would flood an unavailable store.
       this.#failed("claim", error);
     }
     this.#isClaiming = false;
@@ -332,13 +329,13 @@ export class DeliveryLoop {
     this.#ready += rows.length;
   }
 
-  // Of the turns: who was served waits for the others. Else one tenant would have each first try after the tier's return.
+  // Round robin; otherwise one tenant would get every first attempt after the tier's recovery.
   #toTheEnd(queue: TenantQueue): void {
     this.#turns.delete(queue);
     this.#turns.add(queue);
   }
 
-  /** Starts nothing more, gives back what is claimed, and waits for what is in flight, at most `graceMs`. */
+  /** Starts nothing more, releases claims, and waits up to `graceMs` for requests in flight. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.#poller.close();

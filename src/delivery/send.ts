@@ -1,6 +1,5 @@
 /**
- * One delivery request to the actions tier, `PUT /v1/events/{event_id}`, over a kept-alive connection, and what the answer
- * means.
+ * Sends an event to the actions tier, `PUT /v1/events/{event_id}`, over a kept-alive connection, and interprets the response.
  *
  * @module
  */
@@ -12,45 +11,45 @@ import { ConnectionPool, type Target } from "../http/outbound/connection_pool.ts
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 import type { Claimed } from "../store/delivery/outbox.ts";
 
-/** What can go wrong, by how far it came. */
+/** Failure causes, by stage. */
 export const failureCauses = [
-  /** Its name was not resolved. */
+  /** The name was not resolved. */
   "name",
-  /** Nobody listens at its address. */
+  /** Nothing listens at the address. */
   "refused",
-  /** No connection for another reason, or none in time. */
+  /** No connection for another reason or in time. */
   "connect",
-  /** TLS was not agreed on: its certificate, or its version. */
+  /** The TLS handshake failed: certificate or version. */
   "handshake",
-  /** It cut a connection that had just been made: most often it does not let our certificate in. */
+  /** It closed a new connection, usually because it refuses our certificate. */
   "not_let_in",
-  /** It did not answer in time what it was asked. */
+  /** It did not respond in time. */
   "timeout",
-  /** It cut a connection instead of answering. */
+  /** It closed the connection instead of responding. */
   "cut",
-  /** It answered what is no HTTP. */
+  /** Its response is not HTTP. */
   "protocol",
-  /** It answered 503: it cannot work. */
+  /** It answered 503. */
   "unavailable",
 ] as const;
 
 /** One of {@linkcode failureCauses}. */
 export type FailureCause = typeof failureCauses[number];
 
-/** A failure of the tier. */
+/** A tier failure. */
 export interface TierFailure {
   readonly cause: FailureCause;
-  /** The error's code, `503` where that was the answer. */
+  /** The error code, or `503`. */
   readonly code: string;
 }
 
-/** The answer with which the tier says that it cannot work, whatever it was asked. */
+/** The tier's status for being unable to work at all. */
 const unavailableStatus = 503;
 
 const nameCodes = /^(ENOTFOUND|ENODATA|EAI_\w+)$/;
 const protocolCodes = /^(EPROTO|EMSGSIZE)$/;
 
-/** What an exchange failed of. `isSecure`: over TLS. */
+/** The cause of a failed exchange. */
 function tierFailure(
   { stage, reason }: Pick<Failed, "stage" | "reason">,
   { isSecure }: { readonly isSecure: boolean },
@@ -73,7 +72,7 @@ function causeOf(
 }
 
 /**
- * The JSON body. Lead and extra go in as the text they are stored as, because parsing them would lose digits.
+ * The JSON body. Lead and extra are inserted as stored text, because parsing would lose digits.
  *
  * Source: DECISIONS, Delivery.
  */
@@ -86,67 +85,65 @@ export function payload(row: Claimed): string {
     `"flags":${JSON.stringify(row.flags === "" ? [] : row.flags.split(","))}}`;
 }
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type SendOutcome =
-  /** 2xx: the tier has it. */
+  /** 2xx. */
   | { readonly kind: "delivered"; readonly status: number }
-  /** The tier answered otherwise: this row's trouble. */
+  /** Any other status: a problem of this row. */
   | {
     readonly kind: "refused";
     readonly status: number;
     readonly reason: string | null;
     readonly retryAfterMs: number;
   }
-  /** No answer in time, no connection, or 503. */
+  /** No response in time, no connection, or 503. */
   | Unreachable;
 
-/** The tier's trouble; that of the event too when it was sent and got no answer. */
+/** A failure of the tier; if the event was sent, possibly of the event. */
 interface Unreachable {
   readonly kind: "unreachable";
   readonly status: number | null;
-  /** The failure's code. */
+  /** The failure code. */
   readonly reason: string;
   readonly failure: TierFailure;
-  /** Bytes of the event were handed to a connection. */
+  /** Bytes of the event were written to a connection. */
   readonly isSent: boolean;
 }
 
-/** How the tier is reached. */
+/** The tier's address and limits. */
 interface SendOptions {
-  /** Base address, `https:`; `http:` serves benchmarks and tests. A path stands before the requests' own. */
+  /** The base URL, `https:`, or `http:` for benchmarks and tests; its path is a prefix. */
   readonly url: string;
-  /** Without them, `https:` trusts the system's authorities and shows no certificate. */
+  /** Without them, `https:` trusts the system's authorities and presents no certificate. */
   readonly tls: TlsFiles | null;
-  /** From the request's start, its wait for a connection included, to the end of its answer. */
+  /** Total time, from the wait for a connection to the end of the response. */
   readonly timeoutMs: number;
-  /** Requests beyond so many at once wait. */
+  /** Maximum concurrent requests; others wait. */
   readonly connectionsMax: number;
-  /** How often changed certificate files are looked for. Default: 10 s. */
+  /** Interval of checks for renewed certificate files. Default: 10 s. */
   readonly filesCheckMs?: number;
-  /** Within this time of the handshake's end, or as long again as it took, the tier refuses a client. Default: 50 ms. */
+  /** Delay after a handshake, or its own duration if longer, for the tier to refuse the client. Default: 50 ms. */
   readonly settleMs?: number;
   readonly observe: (observation: TlsObservation) => void;
 }
 
-// A tier that swallows what is sent to it is no wait of a whole answer's length.
+// Time to establish a connection.
 const readyMs = 10_000;
-// Renewed certificate files are noticed within this time.
+// Interval of checks for renewed certificate files.
 const filesCheckMs = 10_000;
 
 /**
- * Sends events to the actions tier, each with one request on a connection that is kept. Where this client shows a
- * certificate, nothing goes out on a new connection until the tier has had time to refuse it.
+ * Sends events to the actions tier over kept-alive connections. With a client certificate, a new connection waits until
+ * the tier has had time to refuse it.
  *
- * Chosen: that wait, because the alert of a refusal is lost when something was written before it came (ECONNRESET on
- * both runtimes), and a tier may cut the connection without one. Rejected: asking for the tier's health first on each
- * connection, because whoever stands in for the tier need not have that page, and a tier that answers nothing at all
- * would never be sent an event.
+ * Chosen: that wait, because a refusal's alert is lost if something was written before (ECONNRESET on both runtimes).
+ * Rejected: a health request on each new connection, because not every tier has that page.
  */
 export class Sender {
   readonly #pool: ConnectionPool;
   readonly #target: Target;
   readonly #timeoutMs: number;
-  /** What stands before and after the event's id in the head. */
+  /** The head before and after the event id. */
   readonly #head: readonly [string, string];
   readonly #isSecure: boolean;
   readonly #stopWatching: () => void = () => {};
@@ -155,7 +152,7 @@ export class Sender {
     const { tls: files, connectionsMax, timeoutMs, settleMs = 50 } = options;
     const url = new URL(options.url);
     const path = url.pathname.replace(/\/$/, "");
-    // HTTP/1.0 servers keep the connection only when they are asked to.
+    // HTTP/1.0 servers keep connections only on request.
     const fields = ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`;
     this.#head = [
       `PUT ${path}/v1/events/`,
@@ -188,7 +185,7 @@ export class Sender {
       observe: (observation) => {
         if (observation.kind === "certificate_renewed") {
           secure = secureOptions({ host, port }, files.context);
-          // What was agreed on by the old files is not to outlive them.
+          // Connections made with the old files end.
           this.#pool.retire();
         }
         options.observe(observation);
@@ -197,9 +194,8 @@ export class Sender {
   }
 
   /**
-   * Sends one event and says what became of it; never throws, and never sends it twice. `unreachable` has the
-   * error code as its reason: of the connection (`ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED`, …), `EPROTO` for
-   * an answer that is no HTTP, `EMSGSIZE` for one that does not end.
+   * Sends one event at most once and returns its outcome; never throws. The reason of `unreachable` is the connection's
+   * error code (`ECONNREFUSED`, `ETIMEDOUT`, …), `EPROTO` (not HTTP) or `EMSGSIZE` (an endless response).
    */
   send(eventId: string, body: string): Promise<SendOutcome> {
     const [before, after] = this.#head;
@@ -212,23 +208,20 @@ export class Sender {
     });
   }
 
-  /** Opens a connection, which the next event takes; `null`: it is open. Never throws. */
+  /** Opens a connection for the next event; `null` on success. Never throws. */
   async probe(timeoutMs: number): Promise<TierFailure | null> {
     const failed = await this.#pool.open(this.#target, timeoutMs);
     return failed === null ? null : tierFailure(failed, { isSecure: this.#isSecure });
   }
 
-  /** Cuts the connections; what is under way is `unreachable`. */
+  /** Closes all connections; requests in flight are `unreachable`. */
   close(): void {
     this.#stopWatching();
     this.#pool.close();
   }
 }
 
-/**
- * Chosen: no session is resumed. Connections are kept, the tier lets none in by an earlier handshake, and a resumed one
- * would go on with a certificate that has been renewed since.
- */
+/** Chosen: no session resumption, because it would keep using a certificate that has been renewed since. */
 function secureOptions(
   address: { readonly host: string; readonly port: number },
   files: TlsContext | null,
@@ -237,17 +230,17 @@ function secureOptions(
   return {
     ...address,
     ...context,
-    // Reads the files' text once instead of for each connection.
+    // Parses the files once instead of per connection.
     secureContext: tls.createSecureContext(context),
-    // An address is no name to ask for; it is verified all the same, against the certificate's addresses.
+    // SNI takes no IP address; the certificate's IP addresses are still verified.
     servername: net.isIP(address.host) === 0 ? address.host : "",
-    // Also where the environment says otherwise.
+    // Even if the environment disables it.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
   };
 }
 
-// Node documents the option, and its types have forgotten it.
+// Documented by Node, but missing from its types.
 function readingInto(onread: net.OnReadOpts, options: tls.ConnectionOptions): tls.ConnectionOptions {
   return Object.assign({ onread }, options);
 }
@@ -273,15 +266,15 @@ function outcomeOf(answer: Answer, { isSecure }: { readonly isSecure: boolean })
   };
 }
 
-/** Seconds only: the tier is ours and sends no dates. At most a day, so that no answer can park a lead. */
+/** `Retry-After` in seconds, at most a day, so that no response can park a lead. */
 function readRetryAfter(value: string | null): number {
   return value !== null && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
 }
 
-/** The tier's error where it had no place to begin what is to be done: no attempt of the event. */
+/** The tier's error if it was too busy to start: not an attempt. */
 export const notBegun = "effects_not_begun";
 
-/** The failed effects or the error code of the tier's answer, in words that hold no content. */
+/** The failed effects or the error code of the tier's response, without content. */
 function refusalWord(text: string): string | null {
   try {
     const answer = JSON.parse(text) as { error?: unknown; effects?: Record<string, unknown> };
@@ -289,7 +282,7 @@ function refusalWord(text: string): string | null {
       .filter(([, state]) => typeof state === "string" && state.startsWith("failed"))
       .map(([effect, state]) => `${effect} ${state}`);
     const word = failed.length > 0 && answer.error !== notBegun ? failed.join("; ") : answer.error;
-    // The store takes no NUL, and a log no line breaks.
+    // The store accepts no NUL, and a log no line breaks.
     return typeof word === "string" ? word.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
   } catch {
     return null;

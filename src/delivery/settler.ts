@@ -1,23 +1,22 @@
 /**
- * Settles in batches: with the next claim, in the same statement, or alone when none comes soon.
+ * Settles in batches: in the next claim's statement, or separately if none comes soon.
  *
  * @module
  */
 
 import type { Settlement } from "../store/delivery/outbox.ts";
 
-// Bounds one statement; what is beyond it goes into the next.
+// Settlements per statement.
 const batchMax = 1_000;
-// So many are worth a statement of their own.
+// A batch of this size gets its own statement.
 const batchAlone = 512;
 /**
- * How long one may wait for others and for a claim. Nobody waits for it, but what a process has delivered and not
- * settled when it dies is sent again.
+ * How long a settlement may wait; if the process dies meanwhile, the event is sent again.
  *
- * Chosen: a statement and its sync of the disk cost as much as the settlements of a dozen deliveries.
+ * Chosen, because a statement with its sync costs as much as a dozen settlements.
  */
 const gatherMs = 100;
-// While the store is away. Settlements are kept: the tier has the event, and every repeat would be ours.
+// While the store is unavailable, settlements are kept, so that nothing is sent twice.
 const retryMs = 500;
 
 /** Collects settlements and writes them. */
@@ -27,7 +26,7 @@ export class Settler {
   readonly #onFailure: (error: unknown) => void;
   #waiting: Settlement[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What is being written, by itself or with a claim. */
+  /** The batch being written. */
   readonly #running = new Set<Promise<unknown>>();
   #isAlone = false;
   #isAway = false;
@@ -43,7 +42,7 @@ export class Settler {
     this.#onFailure = options.onFailure;
   }
 
-  /** Takes a settlement. */
+  /** Adds a settlement. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
     if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
@@ -57,7 +56,7 @@ export class Settler {
     }, gatherMs);
   }
 
-  /** Writes what waits together with something else; throws what `write` throws, and keeps it then. */
+  /** Writes waiting settlements with another statement; if `write` throws, keeps them and rethrows. */
   async carry<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
     const batch = this.#isAway ? [] : this.#take();
     const written = write(batch);
@@ -87,7 +86,7 @@ export class Settler {
     if (batch.length === 0) return;
     this.#waiting = [...batch, ...this.#waiting];
     if (this.#isClosed) return;
-    // Until they are written by themselves, so that they cost no further claim.
+    // They are written separately, without another claim.
     this.#isAway = true;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -103,7 +102,7 @@ export class Settler {
     this.carry((batch) => this.#settle(batch)).then(() => {
       this.#isAlone = false;
       if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
-      // The time of what came meanwhile may have been over while nothing else could be written.
+      // Settlements that came meanwhile may be overdue.
       else if (this.#waiting.length > 0) this.#writeSoon();
     }, (error) => {
       this.#isAlone = false;
@@ -111,7 +110,7 @@ export class Settler {
     });
   }
 
-  /** Writes what is left, or gives up at the first failure: the leases run out then. */
+  /** Writes the rest, or gives up at the first failure; the leases expire then. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#running);

@@ -1,60 +1,60 @@
 /**
- * What the delivery loop knows of each tenant, how fast deliveries end, and what the next claim asks for.
+ * The delivery loop's state per tenant, its delivery rate, and the request of its next claim.
  *
  * @module
  */
 
 import type { Claimed, ClaimRequest } from "../store/delivery/outbox.ts";
 
-/** A claimed row and when its lease was taken, on the process's monotonic clock. */
+/** A claimed row and the start of its lease on the monotonic clock. */
 interface Ready {
   readonly row: Claimed;
   readonly claimedAtMs: number;
 }
 
-// A floor stays this far behind the newest row that was claimed: a commit that began earlier may still appear.
+// The floor's distance behind the newest claimed row: commits that began earlier may still appear.
 const floorLagMs = 10_000;
 
-// Bounds the work of a timer; the latest beyond it are found when an earlier one is due, or by the poll.
+// Scheduled retries per tenant; later ones are found when an earlier one is due, or by polling.
 const wakesMax = 256;
 
-/** Rows that are claimed and wait for their turn, and whether the store may have more. */
+/** A tenant's ready rows, and whether the store may have more. */
 export class TenantQueue {
   readonly tenantId: number;
   readonly ready: Ready[] = [];
   inFlight = 0;
-  /** The store may have rows of this tenant that are due. */
+  /** The store may have due rows of this tenant. */
   mayHaveDue = false;
-  /** When retries that this process has scheduled are due, on its monotonic clock. */
+  /** Due times of this process's retries, on the monotonic clock. */
   #wakesAtMs: number[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #newestDueMs = Number.NEGATIVE_INFINITY;
-  /** How often the floor was forgotten: what a claim from before finds says nothing of what lies below. */
+  /** Incremented when the floor is reset; an earlier claim's result does not apply below it. */
   era = 0;
 
   constructor(tenantId: number) {
     this.tenantId = tenantId;
   }
 
-  /** Nothing is known of the tenant but its floor. */
+  /** It holds nothing but the floor. */
   get isIdle(): boolean {
     return this.inFlight === 0 && this.ready.length === 0 && !this.mayHaveDue && this.#wakesAtMs.length === 0;
   }
 
-  /** Nothing of the tenant is due before this time, as far as this process can know. */
+  /** Nothing is due before this time, as far as this process knows. */
   get floor(): string {
     return this.#newestDueMs === Number.NEGATIVE_INFINITY
       ? "-infinity"
       : new Date(this.#newestDueMs - floorLagMs).toISOString();
   }
 
-  /** Looks at everything again with the next claim, whatever a claim under way finds. */
+  /** Resets the floor for the next claim, whatever the current one finds. */
   forgetFloor(): void {
     this.#newestDueMs = Number.NEGATIVE_INFINITY;
     this.era += 1;
   }
 
-  /** Calls `wake` once it is `atMs` or later, for each such time that is kept. */
+  /** Calls `wake` at `atMs` or later, for each scheduled time. */
   wakeAt(atMs: number, clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
     if (this.#wakesAtMs.length >= wakesMax) {
       const latest = Math.max(...this.#wakesAtMs);
@@ -65,8 +65,7 @@ export class TenantQueue {
     if (atMs <= Math.min(...this.#wakesAtMs)) this.#arm(clock);
   }
 
-  // A timer may fire up to 2 ms early (it counts whole milliseconds, from the beginning of the turn). A claim then
-  // found nothing, and the row waited for the poll: so the clock is asked.
+  // A timer may fire up to 2 ms early, when a claim would find nothing; so check the clock.
   #arm(clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
     clearTimeout(this.#timer);
     const leftMs = Math.min(...this.#wakesAtMs) - clock.nowMs();
@@ -80,12 +79,12 @@ export class TenantQueue {
     }, Math.max(0, Math.ceil(leftMs)));
   }
 
-  /** Wakes no more. */
+  /** Cancels the timer. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Takes claimed rows, in the order in which they were due; they were asked for in `era`. */
+  /** Adds claimed rows in due order; `era` is that of their claim. */
   push(rows: readonly Claimed[], claimedAtMs: number, era: number): void {
     for (const row of rows) this.ready.push({ row, claimedAtMs });
     const newest = rows.at(-1);
@@ -95,10 +94,10 @@ export class TenantQueue {
   }
 }
 
-// Shorter, and a pause of the process would pass for the pace.
+// Over a shorter window, a pause of the process would look like the rate.
 const windowMs = 50;
 
-/** Counts deliveries that end; time is passed in, in milliseconds. */
+/** The rate of ending deliveries; time is passed in, in milliseconds. */
 export class Pace {
   #ended = 0;
   #sinceMs: number;
@@ -113,7 +112,7 @@ export class Pace {
     this.#ended += 1;
   }
 
-  /** How many will end within `ms`, if they go on as they did. */
+  /** The expected number within `ms`. */
   expected(ms: number, nowMs: number): number {
     const elapsedMs = nowMs - this.#sinceMs;
     if (elapsedMs >= windowMs) {
@@ -125,30 +124,28 @@ export class Pace {
   }
 }
 
-// Bounds a claim's statement.
+// Rows per claim.
 const claimMax = 512;
 /**
- * Under a backlog so much work is claimed ahead.
+ * How much work is claimed ahead under a backlog.
  *
- * Chosen: a claim of hundreds of rows costs a fraction of one of sixteen, a row: 132 µs of PostgreSQL with its settlement in
- * batches of 16, 52 in batches of 64, 36 in batches of 256. What waits here is lost for the length of a lease when the
- * process dies, and counts as an attempt.
+ * Chosen, because large claims are cheap: 132 µs of PostgreSQL per row in batches of 16, 52 of 64, 36 of 256. If the
+ * process dies, claimed rows wait for their lease and have spent an attempt.
  */
 const aheadMs = 250;
-// Bounds the payloads in memory: beyond it a tenant gets no more than `readyMin` rows ready.
+// Payload bytes in memory; beyond it a tenant gets at most `readyMin` ready rows.
 const readyMax = 1_024;
 const readyMin = 2;
-// Bounds the work of each answer: tenants with nothing ready that a claim looks at. The others' turn comes.
+// Tenants without ready rows per claim; the others follow in turn.
 const waitingMax = claimMax / readyMin;
-/** What is asked of a tenant, and since when its floor is known. */
+/** A claim's request for a tenant, and its floor. */
 export type PlannedRequest = ClaimRequest & { readonly era: number };
 
 /**
- * As many rows ready as slots are free, so that an answer finds the next one, and under a backlog what is soon sent;
- * but never none of a tenant, however much of what is ready belongs to others. Empty: nothing is to be claimed now.
+ * Plans a claim: as many ready rows as free slots, more under a backlog, and at least one per tenant. Empty means that
+ * nothing is to be claimed now.
  *
- * @param state `free`: requests that may be started; `ready`: claimed rows of all tenants; `endingWithin`: deliveries that
- * will have ended in so many milliseconds
+ * @param state `free`: slots; `ready`: claimed rows of all tenants; `endingWithin`: deliveries that end within some time
  */
 export function planClaim(
   tenants: Iterable<TenantQueue>,
@@ -169,7 +166,7 @@ export function planClaim(
   if (queues.length === 0) return [];
   const ahead = Math.ceil(endingWithin(aheadMs) / queues.length);
   const target = readyCount < readyMax ? Math.max(readyMin, 2 * free, ahead) : readyMin;
-  // Not for a few rows more: a claim costs much the same for one as for a hundred.
+  // Not for a few more rows: a claim costs about the same for one as for a hundred.
   if (!queues.some(({ ready }) => ready.length === 0 || ready.length <= target / 2)) return [];
   const requests: PlannedRequest[] = [];
   let left = claimMax;

@@ -5,7 +5,7 @@
  */
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
-import { Prepared } from "../http/prepared.ts";
+import { CompressedText } from "../http/cached_response.ts";
 import { publicRead } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { type DocumentName, type DocumentRule, documents, surfaceOf } from "./published.ts";
@@ -39,7 +39,7 @@ function documentHandler(name: DocumentName, source: DocumentSource): Handler {
 }
 
 function prepare(rule: DocumentRule, text: string): (exchange: Exchange) => Reply {
-  const document = new Prepared(text);
+  const document = new CompressedText(text);
   const replies = (caching: string) =>
     document.replies({
       all: { ...publicRead, "Cache-Control": caching },

@@ -1,10 +1,10 @@
 /**
- * What the style sheets of the site, the playground, the briefs and the page of a plan have in common.
+ * The shared style sheet of the site, the playground, the briefs and the plan pages.
  *
  * @module
  */
 
-/** CSS, in front of a page's own: colours in light and dark, text, links, fields, buttons and tables. */
+/** CSS: light and dark colors, text, links, fields, buttons and tables. */
 export const baseStyle = `
 :root {
   --paper: #fbfaf7;

@@ -6,27 +6,27 @@
 
 import { Buffer } from "node:buffer";
 
-/** The strong tag of bytes by their SHA-256: 128 bits of it, the same for the same bytes wherever they lie. */
+/** The strong tag of a SHA-256: its first 128 bits. */
 export function strongTag(digest: Uint8Array): string {
   return `"${Buffer.from(digest.buffer, digest.byteOffset, 16).toString("base64url")}"`;
 }
 
 const tagShape = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** A list of tags as sent; `"*"` for any. What is no tag is left out. A tag may have a comma in it. */
+/** Parses a list of tags, or `"*"`; skips invalid ones. A tag may contain a comma. */
 export function parseTags(header: string): readonly string[] | "*" {
   if (header.trim() === "*") return "*";
   return (header.match(/(?:W\/)?"[^"]*"|[^\s,][^,]*/g) ?? []).map((part) => part.trim())
     .filter((part) => tagShape.test(part));
 }
 
-/** Whether a list has the tag by the strong comparison: neither may be weak. */
+/** Strong comparison: neither tag may be weak. */
 export function hasTagStrongly(header: string, tag: string): boolean {
   const tags = parseTags(header);
   return tags === "*" || (!tag.startsWith("W/") && tags.includes(tag));
 }
 
-/** Whether a list has the tag by the weak comparison. */
+/** Weak comparison. */
 export function hasTagWeakly(header: string, tag: string): boolean {
   const tags = parseTags(header);
   return tags === "*" || tags.some((other) => opaque(other) === opaque(tag));

@@ -1,6 +1,6 @@
 /**
- * Markdown to HTML, with the rules of our pages: headings have addresses, tables can be scrolled by themselves, raw HTML is
- * text but for parts that fold, and a bare address is no link.
+ * Renders Markdown for our pages: headings have anchors, tables scroll, raw HTML is text except for details, and bare URLs
+ * are not linked.
  *
  * @module
  */
@@ -8,24 +8,24 @@
 import { Marked, type Token, type Tokens } from "marked";
 import { markup } from "./markup.ts";
 
-/** A heading of a page, for its contents. */
+/** A heading, for the table of contents. */
 interface Heading {
   readonly depth: number;
   readonly id: string;
   readonly text: string;
 }
 
-/** A page's text in the forms it is served in. */
+/** A rendered page. */
 export interface Rendered {
   readonly html: string;
-  /** Without any markup, for searching. */
+  /** Plain text, for search. */
   readonly text: string;
   readonly headings: readonly Heading[];
-  /** The addresses that the text links to, each once, in the order of the text. */
+  /** Distinct link targets, in order. */
   readonly links: readonly string[];
 }
 
-/** The address of a heading within its page. */
+/** A heading's anchor. */
 function headingId(text: string): string {
   return text.toLowerCase().normalize("NFKD").replace(/\p{M}+/gu, "").replace(/[^\p{L}\p{N}]+/gu, "-")
     .replace(/^-+|-+$/g, "") ||
@@ -40,21 +40,21 @@ const entities: Readonly<Record<string, string>> = {
   "&amp;": "&",
 };
 
-/** The text of markup that was made here. */
+/** The text of our own markup. */
 function textOf(html: string): string {
   return html.replace(/<(?:\/(?:p|li|h\d|tr|td|th|pre|dd|dt)|br)>/g, "\n").replace(/<[^>]*>/g, "")
     .replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] as string)
     .replace(/[^\S\n]+/g, " ").replace(/\s*\n\s*/g, "\n").trim();
 }
 
-/** How the contract's own documents fold a part away: their words are markup already. */
+/** The details elements of the contract's documents. */
 const disclosure =
   /^(?:<details name="[a-z]+"><summary>[^<>]*(?:<code>[^<>]*<\/code>)?<\/summary>|<\/details>)\s*$/;
 
-/** A table with this many columns is too wide for a phone. */
+/** Tables with this many columns are too wide for a phone. */
 const columnsOfWide = 3;
 
-/** Renders a page's Markdown. */
+/** Renders Markdown. */
 export function render(source: string): Rendered {
   const headings: Heading[] = [];
   const links = new Set<string>();
@@ -63,7 +63,7 @@ export function render(source: string): Rendered {
     tokenizer: { url: () => undefined },
     renderer: {
       html: ({ text }: Tokens.HTML | Tokens.Tag) => disclosure.test(text) ? text : markup`${text}`.text,
-      // A box to be ticked would need a name of its own, and cannot be ticked.
+      // No check boxes: they would need labels and do nothing.
       checkbox: () => "☐ ",
       heading({ tokens, depth }: Tokens.Heading) {
         const inner = this.parser.parseInline(tokens as Token[]);
@@ -86,7 +86,7 @@ export function render(source: string): Rendered {
       table(token: Tokens.Table) {
         const inline = (one: Tokens.TableCell) => this.parser.parseInline(one.tokens as Token[]);
         const names = token.header.map((one) => textOf(inline(one)));
-        // Where there is no room for columns, each cell has its column's name before it.
+        // On narrow screens each cell shows its column's name.
         const wide = token.header.length >= columnsOfWide;
         const label = (n: number) => wide ? markup` data-label="${names[n] ?? ""}"`.text : "";
         const head = token.header.map((one) => `<th scope="col">${inline(one)}</th>`).join("");
@@ -95,7 +95,7 @@ export function render(source: string): Rendered {
         ).join("\n");
         const heading = headings.at(-1);
         const name = heading === undefined ? 'aria-label="Table"' : `aria-labelledby="${heading.id}"`;
-        // Reached by keyboard because it may scroll.
+        // Focusable, because it may scroll.
         return `<div class="table${wide ? " wide" : ""}" role="group" ${name} tabindex="0"><table>` +
           `<thead><tr>${head}</tr></thead>\n<tbody>${body}</tbody></table></div>\n`;
       },
@@ -105,7 +105,7 @@ export function render(source: string): Rendered {
   return { html, text: textOf(html), headings, links: [...links] };
 }
 
-/** Within the site, or a protocol that cannot run anything. */
+/** Whether a link is relative or has a harmless scheme. */
 function isAddress(href: string): boolean {
   return /^(https?:\/\/|mailto:|\/(?!\/)|#)/.test(href);
 }

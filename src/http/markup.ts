@@ -1,10 +1,10 @@
 /**
- * Markup from templates in which every value is escaped unless it is markup itself.
+ * HTML templates that escape every value except markup.
  *
  * @module
  */
 
-/** A piece of markup. */
+/** An HTML fragment. */
 export class Markup {
   readonly text: string;
 
@@ -13,10 +13,10 @@ export class Markup {
   }
 }
 
-/** What a template takes. Lists are joined, `null` and `false` are nothing. */
+/** A template's values; lists are joined, `null` and `false` are omitted. */
 export type Value = string | number | Markup | readonly Value[] | null | false;
 
-/** Text as the content of an element or of a quoted attribute. One character after the other: a function called for each took three times as long. */
+/** Escapes text for elements and quoted attributes. A loop, because a replacement function took three times as long. */
 export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
     '"',
@@ -32,12 +32,12 @@ function render(value: Value): string {
   return escaped(String(value));
 }
 
-/** The tag of templates that are markup. */
+/** The template tag. */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
   return new Markup(parts.map((part, index) => part + render(values[index] ?? null)).join(""));
 }
 
-/** Text of one line with `code` in backticks, as the contract's tables have it. */
+/** A line of text with `code` in backticks, as in the contract's tables. */
 export function rich(text: string): Markup {
   return markup`${
     text.split("`").map((part, index) => index % 2 === 1 ? markup`<code>${part}</code>` : part)

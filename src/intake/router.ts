@@ -9,7 +9,7 @@ import { limits } from "../contract/limits.ts";
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
-import { Prepared, type PreparedReplies } from "../http/prepared.ts";
+import { type CachedResponse, CompressedText } from "../http/cached_response.ts";
 import { json, publicRead, text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import type { Area, Reference } from "../store/serving/reference.ts";
@@ -45,7 +45,7 @@ export function healthHandler(health: () => Health, isDraining: () => boolean): 
 export function vocabularyHandler(reference: () => Reference, nowMs: () => number): Handler {
   let areasRead: readonly Area[] | null = null;
   let text = "";
-  let replies: PreparedReplies | null = null;
+  let replies: CachedResponse | null = null;
   return (exchange) => {
     const { areas, readAtMs } = reference();
     if (nowMs() - readAtMs > limits.vocabularyMaxAgeSeconds * 1000) {
@@ -59,9 +59,9 @@ export function vocabularyHandler(reference: () => Reference, nowMs: () => numbe
         required: requiredFields,
       });
       // The snapshot is read again every second and seldom says anything else.
-      if (now !== text) [text, replies] = [now, new Prepared(now).replies(headers)];
+      if (now !== text) [text, replies] = [now, new CompressedText(now).replies(headers)];
     }
-    return (replies as PreparedReplies).to(exchange);
+    return (replies as CachedResponse).to(exchange);
   };
 }
 

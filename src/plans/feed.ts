@@ -6,7 +6,7 @@
 
 import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
-import { Prepared, type PreparedReplies } from "../http/prepared.ts";
+import { type CachedResponse, CompressedText } from "../http/cached_response.ts";
 import { refusePlan } from "./reply.ts";
 
 /** Any site's scripts may read the feed. */
@@ -30,14 +30,14 @@ export interface Plans {
  * Source: SPEC, GET plans; DECISIONS, Plans, checkout, site.
  */
 export function planFeedHandler(plans: Plans): Handler {
-  let rendered: { readonly text: string; readonly replies: PreparedReplies } | null = null;
+  let rendered: { readonly text: string; readonly replies: CachedResponse } | null = null;
   return async (exchange) => {
     if (plans.current === "[]") await plans.renew();
     const text = plans.current;
     if (text === null) {
       return refusePlan("not_accepting", { requestId: exchange.requestId, headers: anyOrigin });
     }
-    if (rendered?.text !== text) rendered = { text, replies: new Prepared(text).replies(headers) };
+    if (rendered?.text !== text) rendered = { text, replies: new CompressedText(text).replies(headers) };
     return rendered.replies.to(exchange);
   };
 }

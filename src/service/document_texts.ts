@@ -8,7 +8,7 @@ import { brief } from "../documents/brief.ts";
 import { type DocumentName, documents, surfaceOf } from "../documents/published.ts";
 import { formsBrief } from "../documents/forms_brief.ts";
 import { type BaseUrls, openapi } from "../documents/openapi.ts";
-import { versionOf } from "../http/prepared.ts";
+import { versionOf } from "../http/cached_response.ts";
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };

@@ -7,7 +7,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Buffer } from "node:buffer";
 import type { Body } from "../exchange.ts";
-import { Gathered } from "../gathered.ts";
+import { BodyBuffer } from "../body_buffer.ts";
 import { fixedBounds } from "./defences/bounds.ts";
 
 /** The body exceeds the cap. */
@@ -35,7 +35,7 @@ export class NodeBody {
   readonly #request: IncomingMessage;
   readonly #options: NodeBodyOptions;
   #isListening = false;
-  #gathered: Gathered | null = null;
+  #buffer: BodyBuffer | null = null;
   #resolve: ((body: Body) => void) | null = null;
   #onDiscarded: (() => unknown) | null = null;
   #discardedBytes = 0;
@@ -54,7 +54,7 @@ export class NodeBody {
 
   /** Reads at most `bytesMax` bytes. */
   read(bytesMax: number): Promise<Body> {
-    this.#gathered = new Gathered({ bytesMax, expected: this.announcedBytes || 0 });
+    this.#buffer = new BodyBuffer({ bytesMax, expected: this.announcedBytes || 0 });
     return new Promise((resolve) => {
       this.#resolve = resolve;
       this.#listen();
@@ -88,8 +88,8 @@ export class NodeBody {
       this.#options.onOverrun();
       return;
     }
-    if (this.#gathered !== null) {
-      if (this.#gathered.append(chunk)) return;
+    if (this.#buffer !== null) {
+      if (this.#buffer.append(chunk)) return;
       this.#settle(tooLarge);
     }
     this.#discardedBytes += chunk.byteLength;
@@ -97,12 +97,12 @@ export class NodeBody {
   }
 
   #onEnd(): void {
-    if (this.#gathered !== null) this.#settle({ kind: "complete", bytes: this.#gathered.bytes });
+    if (this.#buffer !== null) this.#settle({ kind: "complete", bytes: this.#buffer.bytes });
     this.#onDiscarded?.();
   }
 
   #settle(body: Body): void {
-    this.#gathered = null;
+    this.#buffer = null;
     const resolve = this.#resolve;
     this.#resolve = null;
     resolve?.(body);

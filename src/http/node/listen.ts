@@ -195,7 +195,7 @@ interface Beginning {
   readonly awaitsContinue?: boolean;
   readonly refusal?: RefusalStatus;
   /** Earlier requests are answered. */
-  readonly isItsTurn?: boolean;
+  readonly isAdmitted?: boolean;
 }
 
 /** Starts a request; never throws: errors are reported and answered with 503, or abort it. */
@@ -231,14 +231,14 @@ function make(
     connection.destroy();
     return;
   }
-  if (how.isItsTurn !== true) {
+  if (how.isAdmitted !== true) {
     if (connection.ignores) return;
     if (connection.isBusy) {
       connections.queued(connection, {
         request: request as IncomingMessage,
         begin: (refusal = how.refusal) => {
           const refused = refusal === undefined ? {} : { refusal };
-          begin(connections, request, response, { ...how, ...refused, isItsTurn: true });
+          begin(connections, request, response, { ...how, ...refused, isAdmitted: true });
         },
       });
       return;

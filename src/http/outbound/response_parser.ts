@@ -9,7 +9,7 @@
  * @module
  */
 
-import { Gathered } from "../gathered.ts";
+import { BodyBuffer } from "../body_buffer.ts";
 
 /** A faulty response; `code` is `EPROTO` (malformed) or `EMSGSIZE` (too long). */
 export class ResponseFault extends Error {
@@ -186,7 +186,7 @@ type Phase =
 export class ResponseParser {
   #phase: Phase = "head";
   /** An incomplete token. */
-  readonly #held = new Gathered();
+  readonly #held = new BodyBuffer();
   /** Bytes of it already searched. */
   #searched = 0;
   #head: ResponseHead | null = null;
@@ -196,7 +196,7 @@ export class ResponseParser {
   #left = 0;
   #chunks = 0;
   #extensionBytes = 0;
-  readonly #kept = new Gathered();
+  readonly #kept = new BodyBuffer();
   #hasSurplus = false;
   // Caches the last head: a server's heads differ only in Date, once a second.
   #knownText = "";

@@ -18,12 +18,12 @@ const shapes = [
   /^\w{3} (?<month>\w{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/i,
 ];
 
-/** A time in milliseconds as HTTP writes it, to the second. */
+/** An HTTP date, to the second. */
 export function httpDate(atMs: number): string {
   return new Date(atMs).toUTCString();
 }
 
-/** Milliseconds of a date in any of HTTP's three formats; `null` for anything else, which is to be ignored. */
+/** Parses HTTP's three date formats to milliseconds; `null` for anything else. */
 export function parseHttpDate(text: string, nowMs: number): number | null {
   const found = shapes.map((shape) => shape.exec(text)?.groups).find((groups) => groups !== undefined);
   if (found === undefined) return null;
@@ -33,28 +33,28 @@ export function parseHttpDate(text: string, nowMs: number): number | null {
   if (index === -1 || hours > 23 || minutes > 59 || seconds > 60) return null;
   const fullYear = year.length === 2 ? nearestYear(Number(year), nowMs) : Number(year);
   const atMs = Date.UTC(fullYear, index, Number(day), hours, minutes, seconds);
-  // A day that the month does not have.
+  // An invalid day of the month.
   return new Date(atMs).getUTCDate() === Number(day) || seconds === 60 ? atMs : null;
 }
 
-/** A year of two digits that would be more than 50 years ahead was in the past. */
+/** A two-digit year more than 50 years ahead is in the past. */
 function nearestYear(twoDigits: number, nowMs: number): number {
   const thisYear = new Date(nowMs).getUTCFullYear();
   const year = thisYear - (thisYear % 100) + twoDigits;
   return year > thisYear + 50 ? year - 100 : year;
 }
 
-/** What a representation is known by. */
+/** A representation's validators. */
 export interface Validators {
-  /** A strong entity tag, quotes included. */
+  /** A strong entity tag with quotes. */
   readonly tag: string;
   readonly modifiedMs: number;
 }
 
-/** A date is a strong validator only when nothing can have changed within its second: section 8.8.2.2. */
+/** Whether a date is a strong validator: section 8.8.2.2. */
 const dateIsStrongAfterMs = 1_000;
 
-/** What becomes of a GET or HEAD: its answer, 304, or 412. */
+/** Evaluates a GET's or HEAD's preconditions: 200, 304 or 412. */
 export function evaluate(
   exchange: Pick<Exchange, "header">,
   { tag, modifiedMs }: Validators,
@@ -75,7 +75,7 @@ export function evaluate(
   return since !== null && modified <= since ? "not_modified" : "proceed";
 }
 
-/** Whether a `Range` header counts: there is no `If-Range`, or it names exactly this representation. */
+/** Whether `Range` applies: no `If-Range`, or it matches this representation. */
 export function rangeHolds(
   exchange: Pick<Exchange, "header">,
   { tag, modifiedMs }: Validators,
@@ -88,34 +88,32 @@ export function rangeHolds(
   return parseHttpDate(ifRange, nowMs) === modified && nowMs - modified > dateIsStrongAfterMs;
 }
 
-/** What `Last-Modified` can say of a time. */
+/** The `Last-Modified` of a time. */
 function wholeSeconds(atMs: number): number {
   return Math.floor(atMs / 1_000) * 1_000;
 }
 
-/** The bytes from `start` to before `end`. */
+/** Bytes from `start` to `end`, exclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What a `Range` header asks for. */
+/** A parsed `Range`. */
 export type RangeRequest =
-  /** From `first` to `last` inclusive; `last` is `Infinity` when it is left open. */
+  /** From `first` to `last`, inclusive; an open end is `Infinity`. */
   | { readonly kind: "from"; readonly first: number; readonly last: number }
   | { readonly kind: "suffix"; readonly length: number };
 
 /**
- * Reads the header; `null` when it is to be ignored and the whole answered: another unit, anything malformed,
- * a last byte before the first.
+ * Parses `Range`; `null` if it is to be ignored: another unit, malformed, or inverted.
  *
- * Chosen: several ranges are answered with the whole too, as the RFC allows, because their one use is to make
- * a server work: readers of databases, players and download managers ask for one at a time.
+ * Chosen: several ranges are ignored too, as the RFC allows; real clients request one, and attackers many.
  */
 export function parseRange(header: string | undefined): RangeRequest | null {
   const [, list] = /^bytes=(.*)$/i.exec(header ?? "") ?? [];
   if (list === undefined) return null;
-  // A list may have empty members.
+  // Lists may have empty members.
   const [range, ...others] = list.split(",").filter((member) => !/^[ \t]*$/.test(member));
   const [, first, last] = /^[ \t]*(\d*)-(\d*)[ \t]*$/.exec(range ?? "") ?? [];
   if (others.length > 0 || first === undefined || last === undefined) return null;
@@ -124,7 +122,7 @@ export function parseRange(header: string | undefined): RangeRequest | null {
   return open.last < open.first ? null : open;
 }
 
-/** The range within `size` bytes; `null` when it has none of them: 416. */
+/** The range within `size` bytes; `null` if unsatisfiable (416). */
 export function rangeWithin(request: RangeRequest, size: number): ByteRange | null {
   if (request.kind === "suffix") {
     const start = Math.max(0, size - request.length);

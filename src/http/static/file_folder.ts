@@ -1,5 +1,5 @@
 /**
- * The files below a folder, and never one outside of it.
+ * The files below a folder, never one outside.
  *
  * @module
  */
@@ -14,14 +14,13 @@ import { join, sep } from "node:path";
 import process from "node:process";
 
 /**
- * Runs one round of a job at a time for each key. Who asks during a round gets the next one, together with all
- * who ask until it begins: nobody is told what was true before the question, and a thousand questions at once
- * cost two rounds.
+ * Runs one round of a job at a time per key. Calls during a round share the next one, so that no result is older than its
+ * call, and a thousand concurrent calls cost two rounds.
  */
 class Coalescer<T> {
   readonly #running = new Map<string, { next: Promise<T> | null; readonly current: Promise<T> }>();
 
-  /** The outcome of a round that begins after this call. */
+  /** The result of a round that starts after this call. */
   ask(key: string, job: () => Promise<T>): Promise<T> {
     const running = this.#running.get(key);
     if (running === undefined) return this.#begin(key, job);
@@ -42,23 +41,23 @@ class Coalescer<T> {
   }
 }
 
-/** What a name stands for. */
+/** The result of a lookup. */
 export type Found =
   | { readonly kind: "file"; readonly file: FileVersion }
   | { readonly kind: "folder" }
-  /** Nothing, or nothing that is served: a device, a link that leads out, a file that may not be read. */
+  /** Nothing to serve: missing, a device, a link to outside, or unreadable. */
   | { readonly kind: "none" };
 
-/** A range up to this length, or a whole file, is read at once; what is longer comes in pieces. */
+/** Up to this length a range or file is read at once, otherwise in pieces. */
 const wholeBytesMax = 128 * 1024;
-/** Files whose tag is remembered; a tag costs reading the whole file. */
+/** Cached tags; computing one reads the whole file. */
 const versionsMax = 4_096;
-/** Of files that are kept in memory, each at most {@linkcode wholeBytesMax}. */
+/** Bytes of cached files, each at most {@linkcode wholeBytesMax}. */
 const keptBytesMax = 32 * 1024 * 1024;
-/** How often a file is looked at anew that changes under our eyes. */
+/** Attempts for a file that keeps changing. */
 const triesMax = 5;
 
-/** What the file system says of a name that serves nobody. Anything else is a fault: too many open files, a broken disk. */
+/** Errors that mean 404. Others are faults, such as too many open files. */
 const missing: ReadonlySet<unknown> = new Set([
   "ENOENT",
   "ENOTDIR",
@@ -68,20 +67,20 @@ const missing: ReadonlySet<unknown> = new Set([
   "EINVAL",
   "EACCES",
   "EPERM",
-  // A socket, or a device without its driver.
+  // A socket, or a device without a driver.
   "ENXIO",
   "ENODEV",
 ]);
 
 const isDeno = "Deno" in globalThis;
-/** Linux knows where an open file lies; Deno lets nobody ask who has not all rights. */
+/** Linux reports an open file's path; Deno needs all permissions for it. */
 const tellsPlace = !isDeno && process.platform === "linux" && existsSync("/proc/self/fd");
 /**
- * Elsewhere a name is followed and looked at again, which somebody who turns a folder into a link and back could get
- * between. Of a file outside only one of two looks is right at any moment: that the name leads inside, or that it leads to
- * what is open. Nobody knows which one is next, so each is passed with a chance of a half, whatever is turned how fast.
+ * Elsewhere the path is resolved and checked again, which races with an attacker who swaps a folder for a link and back.
+ * For a file outside only one of two checks can hold at a time (the path is inside; the path is the open file), so a
+ * random sequence of them fails for any timing.
  *
- * Rejected: both in turns, a dozen times. One run of the tests in some hundred was served a file from outside.
+ * Rejected: alternating both a dozen times; one test run in a hundred was served a file from outside.
  */
 const chancesAgainst = tellsPlace ? 0 : 30;
 
@@ -95,16 +94,15 @@ export class FileFolder {
   readonly #versions = new LruCache<string, Found & { kind: "file" }>(versionsMax, () => 1);
   readonly #contents = new LruCache<FileVersion, Uint8Array>(keptBytesMax, (bytes) => bytes.length);
 
-  /** The folder may be missing, or a link that is changed to another folder while it is served. */
+  /** The folder may be missing, or a link that changes while it is served. */
   constructor(root: string) {
     this.#root = root;
   }
 
   /**
-   * What is there now: the file system is asked each time, so that a file replaced is served at once.
+   * Looks a file up in the file system each time, so that a replaced file is served at once.
    *
-   * @throws what the file system throws when it cannot answer; {@linkcode FileChanged} when a file is written
-   * without a pause
+   * @throws the file system's faults; {@linkcode FileChanged} for a file that keeps changing
    */
   find(names: readonly string[]): Promise<Found> {
     const name = names.join("/");
@@ -112,9 +110,9 @@ export class FileFolder {
   }
 
   /**
-   * The bytes of a range: a source when they are many, which must be taken to its end or cancelled.
+   * The bytes of a range; a source if they are many, which must be read to its end or canceled.
    *
-   * @throws {FileChanged} when the file is not this version of it any longer: find it again
+   * @throws {FileChanged} if the file has changed: look it up again
    */
   async body(file: FileVersion, range: ByteRange): Promise<Uint8Array | FileSource> {
     const kept = this.#contents.get(file);
@@ -165,7 +163,7 @@ export class FileFolder {
     }
   }
 
-  /** The open file is the one that is judged: what its name leads to may change meanwhile. */
+  /** Checks the open file, because its path may change meanwhile. */
   async #open(path: string): Promise<FileVersion | null> {
     const root = await realpath(this.#root);
     const handle = await openFile(path);
@@ -183,7 +181,7 @@ export class FileFolder {
           await this.#checkRoot(root);
           return null;
         }
-        // Deno lets us read below the name that the folder was given, not where a link of that name leads.
+        // Deno permits reads below the configured path, not below a link's target.
         path = isDeno ? join(this.#root, real.slice(inside.length)) : real;
       }
       await this.#checkRoot(root);
@@ -205,17 +203,17 @@ export class FileFolder {
   }
 }
 
-/** Which looks an open file has to pass: at its place, or (false) at whether its name leads to it. */
+/** The sequence of checks: the path is inside, or (false) the path is the open file. */
 function looks(): boolean[] {
   return [true, false, ...Array.from(randomBytes(chancesAgainst), (byte) => byte % 2 === 0)];
 }
 
-/** Where an open file lies, free of symbolic links; `path` is what it was opened by. */
+/** An open file's path without symbolic links; `path` opened it. */
 async function placeOf(handle: FileHandle, path: string): Promise<string> {
   return tellsPlace ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
 }
 
-/** What is there now; something was a moment ago. */
+/** Looks again at a path that existed a moment ago. */
 async function statOf(path: string): Promise<BigIntStats> {
   try {
     return await stat(path, { bigint: true });

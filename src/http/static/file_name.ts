@@ -1,33 +1,31 @@
 /**
- * From the path of a request to the name of a file below a folder and back, and the media type that a name has.
+ * Maps request paths to file names and back, and names to media types.
  *
  * @module
  */
 
 import { Buffer } from "node:buffer";
 
-/** A path taken apart. */
+/** A parsed path. */
 export interface FilePath {
-  /** The names on the way, decoded; none for `/`. */
+  /** Decoded names; none for `/`. */
   readonly names: readonly string[];
-  /** The path ends in a slash: it means a folder. */
+  /** It ends in a slash, for a folder. */
   readonly isFolder: boolean;
 }
 
-/** What any file system takes for one name. */
+/** The maximum length of a name in any file system. */
 const nameBytesMax = 255;
 const namesMax = 32;
-/** Files that begin with a dot are nobody's business, but for what RFC 8615 puts into one folder. */
+/** Dot files are not served, except for RFC 8615's folder. */
 const wellKnown = ".well-known";
 
 /**
- * Takes a path apart, or gives `null` for one that names nothing: an empty segment, a segment that begins with
- * a dot (`..` among them), one that hides a slash, a backslash or a control character behind an escape, an
- * escape that is not UTF-8 or no escape at all, a raw byte that an address does not have, a name that is too
- * long. Escapes are decoded once: `%252e` is a file called `%2e`.
+ * Parses a path; `null` for an empty or too long segment, one that starts with a dot, an escaped slash, backslash or
+ * control character, an invalid escape, or an invalid raw byte. Escapes are decoded once: `%252e` is the file `%2e`.
  */
 export function parseFilePath(path: string): FilePath | null {
-  // Raw bytes that RFC 3986 does not allow in a path; a backslash is among them.
+  // Bytes that RFC 3986 forbids in a path, such as a backslash.
   if (!/^\/[\w\-.~!$&'()*+,;=:@%/]*$/.test(path)) return null;
   const segments = path.slice(1).split("/");
   const isFolder = segments.at(-1) === "";
@@ -42,7 +40,7 @@ export function parseFilePath(path: string): FilePath | null {
   return { names, isFolder };
 }
 
-/** The path of names, as an address has it. */
+/** Encodes names as a path. */
 export function encodeFilePath({ names, isFolder }: FilePath): string {
   return `/${names.map(encodeURIComponent).join("/")}${isFolder && names.length > 0 ? "/" : ""}`;
 }
@@ -62,10 +60,10 @@ function isName(name: string): boolean {
   return name.length <= nameBytesMax && Buffer.byteLength(name) <= nameBytesMax;
 }
 
-/** What a kind of file is sent as. */
+/** A media type. */
 export interface MediaType {
   readonly type: string;
-  /** Whether its bytes are packed already, so that no content coding would make them fewer. */
+  /** Whether the format is already compressed. */
   readonly isPacked: boolean;
 }
 
@@ -77,7 +75,7 @@ function packed(type: string): MediaType {
   return { type, isPacked: true };
 }
 
-/** By extension, in lower case. Text of ours is UTF-8; JSON and what is built on it has no charset parameter. */
+/** By lower-case extension. Our text is UTF-8; JSON has no charset parameter. */
 const mediaTypes: Readonly<Record<string, MediaType>> = {
   avif: packed("image/avif"),
   br: packed("application/octet-stream"),
@@ -119,7 +117,7 @@ const mediaTypes: Readonly<Record<string, MediaType>> = {
 
 const unknown = loose("application/octet-stream");
 
-/** The media type of a file by the end of its name; `further` has types of the caller's own, by extension. */
+/** The media type of a file name; `further` has the caller's types by extension. */
 export function mediaTypeOf(name: string, further: Readonly<Record<string, string>> = {}): MediaType {
   const extension = /[^./]\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
   if (Object.hasOwn(further, extension)) return loose(further[extension] as string);

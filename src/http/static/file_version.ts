@@ -1,5 +1,5 @@
 /**
- * One state of a file, and its bytes: read at once, or sent piece by piece as the client takes them.
+ * One version of a file and its bytes, read at once or streamed.
  *
  * @module
  */
@@ -12,11 +12,8 @@ import { type BigIntStats, constants, fstatSync, read } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /**
- * Buffers of two sizes. A download gets a large one as long as not too many are out, else a small one, so that all
- * downloads together hold a bounded amount however many wait for their clients.
- *
- * Measured with 1,000 stalled clients on Node 24: a fresh buffer for every piece left 260 MiB of resident memory
- * behind, most of it garbage that the allocator keeps.
+ * Reuses buffers of two sizes: large ones up to a limit, then small ones, so that downloads hold bounded memory. Fresh
+ * buffers left 260 MiB resident with 1,000 stalled clients (Node 24).
  */
 export class BufferPool {
   readonly #largeMax: number;
@@ -24,17 +21,17 @@ export class BufferPool {
   readonly #small: Uint8Array[] = [];
   #largeOut = 0;
 
-  /** At most `largeMax` large pieces are out at a time. */
+  /** `largeMax` bounds the large buffers in use. */
   constructor(options: { readonly largeMax: number }) {
     this.#largeMax = options.largeMax;
   }
 
-  /** How many large pieces are out. */
+  /** Large buffers in use. */
   get largeOut(): number {
     return this.#largeOut;
   }
 
-  /** A piece for what is left of a download. */
+  /** Takes a buffer for the rest of a download. */
   take(bytesLeft: number): Uint8Array {
     if (bytesLeft <= smallBytes || this.#largeOut >= this.#largeMax) {
       return this.#small.pop() ?? new Uint8Array(smallBytes);
@@ -43,7 +40,7 @@ export class BufferPool {
     return this.#large.pop() ?? new Uint8Array(largeBytes);
   }
 
-  /** Takes a piece back that nothing refers to any longer: its bytes are with the kernel, or their connection is closed. */
+  /** Returns an unreferenced buffer: the kernel has its bytes, or the connection is closed. */
   give(piece: Uint8Array): void {
     if (piece.length === largeBytes) this.#largeOut--;
     const free = piece.length === largeBytes ? this.#large : this.#small;
@@ -51,63 +48,62 @@ export class BufferPool {
   }
 }
 
-// A client that takes less than a piece within the listener's bound for stalled readers loses its download: with
-// 20 s that is 3 KB/s for a large one and 0.8 KB/s for a small one.
+// A client must read a piece within the stall timeout: at 20 s, 3 KB/s for large pieces and 0.8 KB/s for small ones.
 const largeBytes = 64 * 1024;
 const smallBytes = 16 * 1024;
-/** What is kept of the small ones when nobody needs them: 16 MiB at most. */
+/** Small buffers kept for reuse: 16 MiB at most. */
 const freeMax = 1_024;
 
-/** The file is not, or no longer, what it was when it was looked at. */
+/** The file has changed. */
 export class FileChanged extends Error {
   override readonly name = "FileChanged";
 }
 
-/** Opening a FIFO or a device must neither wait nor do anything. Windows has neither flag nor need. */
+/** Opening a FIFO or device must not block; Windows lacks the flags. */
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const hashPieceBytes = 256 * 1024;
 /**
- * The clock of file systems: what is written within one tick of it has one time. A file is looked at again when
- * that is over, so that a later change has a later time. Linux ticks 100 to 1,000 times a second.
+ * The granularity of file times. A version is taken only after a tick without writes, so that a later change has a later
+ * time. Linux ticks 100 to 1,000 times a second.
  */
 const tickMs = 20;
 const looksMax = 50;
 
-/** Opens a file to read it. */
+/** Opens a file for reading. */
 export function openFile(path: string): Promise<FileHandle> {
   return open(path, flags);
 }
 
 /**
- * The state of an open file, once it has been left alone for a tick of the file system's clock.
+ * The state of an open file after a tick without writes.
  *
- * @throws {FileChanged} when it is being written all the time
+ * @throws {FileChanged} if it keeps changing
  */
 export async function settledStat(handle: FileHandle): Promise<BigIntStats> {
   for (let look = 0; look < looksMax; look++) {
     const stats = await handle.stat({ bigint: true });
     const ageMs = Date.now() - Number(stats.mtimeNs / 1_000_000n);
-    // A time to come was set by somebody, and says nothing of the last change.
+    // A future time was set by hand and does not date the last change.
     if (ageMs >= tickMs || ageMs < -tickMs || !stats.isFile()) return stats;
     await new Promise((resolve) => setTimeout(resolve, tickMs - Math.max(0, ageMs)));
   }
   throw new FileChanged("The file is being written");
 }
 
-/** Whether two looks at a file saw the same file in the same state. */
+/** Whether two stats describe the same state of the same file. */
 export function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.dev === other.dev && one.ino === other.ino && one.ctimeNs === other.ctimeNs &&
     hasSameBytes(one, other);
 }
 
-/** Whether an open file still has the bytes it had. Its name may have gone: that changes only the ctime. */
+/** Whether an open file is unchanged; unlinking changes only the ctime. */
 function hasSameBytes(one: BigIntStats, other: BigIntStats): boolean {
   return one.size === other.size && one.mtimeNs === other.mtimeNs;
 }
 
-/** A state of a file, with the strong tag of its bytes. */
+/** A version of a file with its strong tag. */
 export class FileVersion {
-  /** Free of symbolic links below the folder that is served, when it was looked at. */
+  /** Without symbolic links below the served folder. */
   readonly path: string;
   readonly stats: BigIntStats;
   readonly size: number;
@@ -115,7 +111,7 @@ export class FileVersion {
   readonly tag: string;
   #users = 0;
   #fd = -1;
-  /** With the fraction, as far as a number has it. */
+  /** With fractions of a millisecond. */
   #mtimeMs = 0;
   #handle: Promise<FileHandle> | null = null;
 
@@ -128,9 +124,9 @@ export class FileVersion {
   }
 
   /**
-   * Reads an open file through and makes its version. The handle stays the caller's.
+   * Reads an open file and creates its version; the caller keeps the handle.
    *
-   * @throws {FileChanged} when it is written meanwhile
+   * @throws {FileChanged} if it changes meanwhile
    */
   static async read(path: string, handle: FileHandle, stats: BigIntStats): Promise<FileVersion> {
     const hash = createHash("sha256");
@@ -149,10 +145,9 @@ export class FileVersion {
   }
 
   /**
-   * Opens the file for one more reader; all readers of a version share one descriptor. Each calls
-   * {@linkcode release} once.
+   * Opens the file for a reader; readers of a version share one descriptor, and each calls {@linkcode release} once.
    *
-   * @throws {FileChanged} when there is another file, or another state of it, by now
+   * @throws {FileChanged} if the file has changed
    */
   async acquire(): Promise<void> {
     this.#users++;
@@ -161,7 +156,7 @@ export class FileVersion {
       await handle;
     } catch (error) {
       this.#users--;
-      // Another reader may have tried again meanwhile.
+      // Another reader may have retried meanwhile.
       if (this.#handle === handle) this.#handle = null;
       throw error;
     }
@@ -172,7 +167,7 @@ export class FileVersion {
     if (--this.#users > 0) return;
     const handle = this.#handle;
     this.#handle = null;
-    // An error of close() comes after all bytes were read, and nothing is left to do about it.
+    // All bytes were read, so an error of close() does not matter.
     handle?.then((opened) => opened.close()).catch(() => {});
   }
 
@@ -182,9 +177,8 @@ export class FileVersion {
   }
 
   /**
-   * Whether the open file still has the bytes it had. A write sets the time before it changes the first byte: asked
-   * behind a read, nothing is missed. The state of an open file is in memory; to ask for it from another thread
-   * would cost more than the answer.
+   * Whether the open file is unchanged. A write sets the time before the first byte, so a check after a read misses
+   * nothing. Synchronous, because fstat costs less than another thread.
    */
   isUnchanged(): boolean {
     const { size, mtimeMs } = fstatSync(this.#fd);
@@ -192,9 +186,9 @@ export class FileVersion {
   }
 
   /**
-   * Reads a range in full; only between {@linkcode acquire} and {@linkcode release}.
+   * Reads a whole range; only between {@linkcode acquire} and {@linkcode release}.
    *
-   * @throws {FileChanged} when the bytes are not those of this version
+   * @throws {FileChanged} if the file has changed
    */
   async bytes({ start, end }: ByteRange): Promise<Uint8Array> {
     const handle = await (this.#handle as Promise<FileHandle>);
@@ -228,20 +222,19 @@ export class FileVersion {
   }
 }
 
-/** 1,000 clients that stop reading hold 22 MiB together, each further one 16 KiB. */
+/** 1,000 stalled clients hold 22 MiB, each further one 16 KiB. */
 const pieces = new BufferPool({ largeMax: 128 });
 
 /**
- * A range of a file. The version must have been acquired for it, and is released when the source ends, fails or is
- * cancelled. It fails with {@linkcode FileChanged} rather than give bytes of another state of the file. Nothing
- * is read ahead of the client.
+ * Streams a range of an acquired version, which it releases at its end, failure or cancellation. Fails with
+ * {@linkcode FileChanged} if the file changes; reads nothing ahead of the client.
  */
 export class FileSource extends Source {
   readonly #version: FileVersion;
   readonly #end: number;
   #at: number;
   #piece: Uint8Array | null = null;
-  /** How much of the piece there is to read, and how much is read. */
+  /** The length of the piece, and the bytes read so far. */
   #wanted = 0;
   #filled = 0;
   #sink: Sink | null = null;
@@ -274,7 +267,7 @@ export class FileSource extends Source {
   cancel(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // The descriptor is not closed under a read, which sees to it when it is through.
+    // A running read closes the descriptor when it is done.
     if (this.#sink === null) this.#close();
   }
 
@@ -284,7 +277,7 @@ export class FileSource extends Source {
     read(fd, piece, this.#filled, this.#wanted - this.#filled, this.#at + this.#filled, this.#arrived);
   }
 
-  // One function for all pieces.
+  // One closure for all pieces.
   readonly #arrived = (error: unknown, bytesRead: number): void => {
     if (this.#isOver) return this.#close();
     this.#filled += bytesRead;

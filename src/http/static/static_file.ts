@@ -1,5 +1,5 @@
 /**
- * Serves the files below a folder: conditional requests, a range, packed variants, memory that stays flat.
+ * Serves files below a folder: conditional requests, ranges, precompressed variants, bounded memory.
  *
  * @module
  */
@@ -12,23 +12,23 @@ import { FileChanged, type FileVersion } from "./file_version.ts";
 import { type ByteRange, evaluate, httpDate, parseRange, rangeHolds, rangeWithin } from "./conditional.ts";
 import { empty, text, withHeader } from "../reply.ts";
 
-/** What is served, and how. */
+/** How to serve a folder. */
 export interface StaticOptions {
   readonly folder: string;
-  /** Media types by extension, beside the usual ones. */
+  /** Further media types by extension. */
   readonly mediaTypes?: Readonly<Record<string, string>>;
-  /** Headers that go with a media type, such as a policy for `text/html`; the type is without its parameters. */
+  /** Headers by media type (without parameters), such as a policy for `text/html`. */
   readonly headersOfType?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** A file by its name, which decides its media type. */
+/** A file and its name, which determines the media type. */
 interface LocatedFile {
   readonly name: string;
   readonly names: readonly string[];
   readonly file: FileVersion;
 }
 
-/** A variant of a page that is sent. */
+/** The selected variant of a page. */
 interface Selection {
   readonly page: LocatedFile;
   readonly file: FileVersion;
@@ -38,7 +38,7 @@ interface Selection {
 type Coding = "br" | "zstd" | "gzip" | "identity";
 type Located = LocatedFile | { readonly elsewhere: string } | null;
 
-/** A file of this name lies beside the one it is packed from. The order decides between what a client wants alike. */
+/** Suffixes of precompressed files, in order of preference. */
 const packings: readonly (readonly [Exclude<Coding, "identity">, string])[] = [
   ["br", ".br"],
   ["zstd", ".zst"],
@@ -47,34 +47,31 @@ const packings: readonly (readonly [Exclude<Coding, "identity">, string])[] = [
 
 const index = "index.html";
 const missingPage = "404.html";
-/** How often a request is started anew because its file was replaced meanwhile. */
+/** Attempts if the file is replaced meanwhile. */
 const triesMax = 5;
 
-/** Any site's scripts may read it, ranges and all. */
+/** Headers that let any site's scripts read it, with ranges. */
 const publicRead = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "Accept-Ranges, Content-Encoding, Content-Length, Content-Range, ETag",
 };
 
-// Chosen: five minutes for all that keeps its name, as for the vocabulary; what has a hash of its content in its
-// name never changes.
+// Chosen: five minutes, as for the vocabulary; a name with a content hash never changes.
 const caching = "public, max-age=300";
 const cachingForEver = "public, max-age=31536000, immutable";
-/** `style.3f2a9c1b.css`, and esbuild's `app-KZV3J7XQ.js`; a date in the name is no hash. */
+/** `style.3f2a9c1b.css` and esbuild's `app-KZV3J7XQ.js`; a date is not a hash. */
 const hashedName =
   /[.-](?=[^.]{0,63}[a-zA-Z])(?=[^.]{0,63}\d)(?:[0-9a-f]{8,64}|[A-Z2-7]{8})\.[a-z0-9]+(?:\.map)?$/;
 
 /**
  * The handler of `GET` and `HEAD` below a folder.
  *
- * Each page has one address: a file its own name, a folder's `index.html` the folder with a slash at its end.
- * The other spellings of it (`/a` for `/a/` or for `/a.html`, `/a/index.html` for `/a/`) redirect there, 308. What
- * is not there is answered 404, with the folder's `404.html` if there is one.
+ * Each page has one URL: a file's name, or for `index.html` the folder with a trailing slash. Other spellings (`/a` for
+ * `/a/` or `/a.html`, `/a/index.html` for `/a/`) redirect with 308. Unknown paths get 404, with the folder's `404.html` if
+ * present. Throws the file system's faults.
  *
- * Throws what the file system throws when it cannot answer; the surface's fault reply goes out then.
- *
- * Chosen: a range is one of the file as it is, never of a packed variant, because those who read a database or
- * a film by ranges want its own bytes, and `If-Range` with the tag of the file then works whatever else is accepted.
+ * Chosen: ranges apply to the file itself, never to a compressed variant, because readers of a database or a film want its
+ * own bytes.
  */
 export function staticFiles(options: StaticOptions): Handler {
   const folder = new FileFolder(options.folder);
@@ -114,7 +111,7 @@ async function answer(exchange: Exchange, folder: FileFolder, options: StaticOpt
   return await send(exchange, folder, { selection, headers, status: 206, part });
 }
 
-/** Finds the page of a path, or the address that it has. */
+/** Finds a path's page, or its canonical URL. */
 async function locate(folder: FileFolder, { names, isFolder }: FilePath): Promise<Located> {
   const page = async (...names: string[]): Promise<LocatedFile | null> => {
     const found = await folder.find(names);
@@ -141,7 +138,7 @@ async function locate(folder: FileFolder, { names, isFolder }: FilePath): Promis
   return await beside();
 }
 
-/** The variant of a page that the client wants most; `null` when it takes none of them. */
+/** The client's preferred variant, or `null` if it accepts none. */
 async function select(
   exchange: Exchange,
   folder: FileFolder,
@@ -158,7 +155,7 @@ async function select(
     : packings.filter(([coding]) => weightOf(weights, coding) > 0);
   const variants = await Promise.all(wanted.map(async ([coding, ending]): Promise<Selection[]> => {
     const found = await folder.find([...names.slice(0, -1), page.name + ending]);
-    // One that is older than its file was packed from another one.
+    // A variant older than its file is outdated.
     const fits = found.kind === "file" && found.file.stats.mtimeNs >= file.stats.mtimeNs;
     return fits ? [{ page, file: found.file, coding }] : [];
   }));
@@ -178,14 +175,14 @@ function headersFor({ page, file, coding }: Selection, options: StaticOptions): 
     "X-Content-Type-Options": "nosniff",
     ...options.headersOfType?.[type.split(";", 1)[0] as string],
   };
-  // A time to come would make a later version look older.
+  // A future time would make a later version look older.
   if (file.modifiedMs <= Date.now()) headers["Last-Modified"] = httpDate(file.modifiedMs);
   if (!isPacked) headers["Vary"] = "Accept-Encoding";
   if (coding !== "identity") headers["Content-Encoding"] = coding;
   return headers;
 }
 
-/** What is said of the body goes without it: RFC 9110, section 15.4.5. */
+/** Drops representation headers: RFC 9110, section 15.4.5. */
 function notModified(headers: Record<string, string>): Reply {
   delete headers["Content-Type"];
   delete headers["Content-Encoding"];
@@ -205,7 +202,7 @@ async function send(
   return { status, headers, body, length };
 }
 
-/** The address with the query that came along. */
+/** The URL with the request's query. */
 function redirect(exchange: Exchange, path: string): Reply {
   const query = /^[\x21-\x7e]+$/.test(exchange.query) ? `?${exchange.query}` : "";
   const headers = { "Location": path + query, "Cache-Control": caching, ...publicRead };

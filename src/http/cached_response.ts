@@ -20,7 +20,7 @@ import { empty } from "./reply.ts";
 const textLengthMax = 4_096;
 
 /** The headers of a prebuilt reply. */
-export interface PreparedHeaders {
+export interface CachedHeaders {
   /** For 200 and 304, such as `Cache-Control`; `ETag` and `Vary` are added. */
   readonly all: Readonly<Record<string, string>>;
   /** For 200 only, such as `Content-Type`. */
@@ -34,7 +34,7 @@ interface Variant {
 }
 
 /** A text in both codings. */
-export class Prepared {
+export class CompressedText {
   readonly #plain: Uint8Array;
   readonly #packed: Uint8Array;
   readonly #text: string;
@@ -50,9 +50,9 @@ export class Prepared {
   }
 
   /** Its replies under these headers. */
-  replies(headers: PreparedHeaders): PreparedReplies {
+  replies(headers: CachedHeaders): CachedResponse {
     const isShort = this.#plain.length === this.#text.length && this.#text.length <= textLengthMax;
-    return new PreparedReplies(
+    return new CachedResponse(
       variant(headers, { bytes: this.#plain, body: isShort ? this.#text : this.#plain, coding: {} }),
       variant(headers, {
         bytes: this.#packed,
@@ -64,11 +64,11 @@ export class Prepared {
 }
 
 /** The replies to a GET: 200 or 304, plain or compressed. */
-export class PreparedReplies {
+export class CachedResponse {
   readonly #identity: Variant;
   readonly #gzip: Variant;
 
-  /** Created by {@linkcode Prepared.replies}. */
+  /** Created by {@linkcode CompressedText.replies}. */
   constructor(identity: Variant, gzip: Variant) {
     this.#identity = identity;
     this.#gzip = gzip;
@@ -96,7 +96,7 @@ function tagOf(bytes: Uint8Array): string {
 }
 
 function variant(
-  { all, content }: PreparedHeaders,
+  { all, content }: CachedHeaders,
   { bytes, body, coding }: {
     bytes: Uint8Array;
     body: string | Uint8Array;

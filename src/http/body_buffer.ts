@@ -12,7 +12,7 @@ const nothing = Buffer.alloc(0);
  * A growing buffer. The first piece is kept as it is, usually the whole body; later pieces are copied into a buffer
  * that doubles, so tiny pieces cost neither quadratic copies nor an object each.
  */
-export class Gathered {
+export class BodyBuffer {
   readonly #bytesMax: number;
   readonly #expected: number;
   #room: Buffer = nothing;
