@@ -1,5 +1,5 @@
 /**
- * One POST to an address that a tenant has given: over TLS, to where requests may go and nowhere else.
+ * POSTs to URLs that tenants configured: over TLS, and only to permitted addresses.
  *
  * @module
  */
@@ -14,24 +14,21 @@ import type { Response } from "../http/outbound/response_parser.ts";
 import { DnsCache, type Resolve } from "./dns_cache.ts";
 import { answerBytesMax, answerText, failed, failureWord, notBegun, type Outcome } from "./outcome.ts";
 
-// What is not globally reachable unicast, after IANA's registries of special-purpose addresses. What carries an
-// IPv4 address inside (NAT64, 6to4, Teredo) is refused whole, whatever it carries: the operator of an IPv6-only
-// network allows his own prefix.
+// Addresses that are not globally reachable, from IANA's special-purpose registries. IPv6 ranges that embed IPv4 (NAT64,
+// 6to4, Teredo) are refused; on an IPv6-only network, allow your own prefix.
 const notPublicV4 = parseNetworks(`
   0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
 `);
 const unicastV6 = parseNetworks("2000::/3");
 const notPublicV6 = parseNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
-// IPv4-mapped IPv6 addresses are in it too: they are IPv4 addresses.
+// Contains IPv4-mapped IPv6 addresses too.
 const allV4 = parseNetworks("0.0.0.0/0");
 
 /**
- * Whether an address may be connected to. IPv4-mapped IPv6 counts as the IPv4 address that it is; an address
- * with a zone is a local one.
+ * Whether connections to an address are permitted. IPv4-mapped IPv6 counts as IPv4; an address with a zone is local.
  *
- * Chosen: any port, because the connection sends nothing of a lead before the other side has shown a certificate
- * for the name.
+ * Chosen: any port, because nothing of a lead is sent before the server has presented a certificate for the name.
  */
 export function mayCall(address: string, allowed: Networks): boolean {
   if (isIP(address) === 0 || address.includes("%")) return false;
@@ -40,55 +37,49 @@ export function mayCall(address: string, allowed: Networks): boolean {
   return unicastV6.contains(address) && !notPublicV6.contains(address);
 }
 
-/** How requests are sent. */
+/** Options of {@linkcode CheckedPost}. */
 export interface CheckedPostOptions {
-  /** Networks that may be called although they are not public. */
+  /** Permitted networks that are not public. */
   readonly allowedNetworks: Networks;
-  /** From the look-up of the name to the status of the answer. */
+  /** From the name's resolution to the response's status. */
   readonly timeoutMs: number;
   readonly resolve: Resolve;
-  /** Certificate authorities to trust; left out: the runtime's. */
+  /** Trusted authorities. Default: the runtime's. */
   readonly ca?: string;
 }
 
-/** What is posted. */
+/** A post. */
 interface Posting {
-  /** Whose it is: connections to a host are shared among tenants. */
+  /** The tenant, because tenants share a host's connections. */
   readonly tenant: string;
   /** JSON. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * How long the outcome waits for the body's beginning, once the status is there. It mostly comes with it, and is only
- * for people to read: a server that has decided, and is slow to say more, holds up no effect.
- */
+/** How long to wait for the body's beginning after the status; it is only shown to operators. */
 const answerWaitMs = 300;
 const retryAfterSecondsMax = 86_400;
 
 /**
- * Connections to one host name and port, and so requests in flight to it. Tenants share them as they share the deliveries
- * at once: one that is alone at the host gets half, and what hangs of one keeps no other waiting that is at the same host.
- *
- * Chosen: as many as there are deliveries at once by default, so that what the deliveries' shares have let through does
- * not wait here again.
+ * Connections per host and port, shared fairly among tenants: a lone one gets half, so that its hanging requests block no
+ * other. Chosen: the default number of concurrent deliveries, so that admitted ones do not wait again.
  */
 export const connectionsPerHostMax = 128;
-// Kept however busy it is: after this time the handshake is made again, with the certificate of that day.
+// Maximum age, so that a new handshake sees the current certificate.
 const connectionAgeMaxMs = 60_000;
 
-/** How webhooks' connections are made. */
+/** Options of webhook connections. */
 interface WebhookPoolOptions {
-  /** Whether an address may be connected to; asked again when the connection is there. */
+  /** Whether an address is permitted; checked again once connected. */
   readonly mayCall: (address: string) => boolean;
-  /** Certificate authorities to trust; left out: the runtime's. */
+  /** Trusted authorities. Default: the runtime's. */
   readonly ca?: string;
 }
 
-/** The connections to the hosts of webhooks. A repeat is known there by its `webhook-id`. */
+/** Creates the webhook pool. Receivers recognize repeats by `webhook-id`. */
 export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): ConnectionPool {
-  // Reads the authorities once instead of for each connection.
+  // Parses the authorities once instead of per connection.
   const secureContext = tls.createSecureContext({
     minVersion: "TLSv1.2",
     ...(ca === undefined ? {} : { ca }),
@@ -101,11 +92,11 @@ export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): Connection
     mayStart: (ofTenant, total) => mayStart(ofTenant, total, connectionsPerHostMax),
     connect: ({ hostname, port }, address, onread) => {
       const options: tls.ConnectionOptions & { onread: OnReadOpts } = {
-        // The address that was checked: no look-up, which could give another one.
+        // The checked address: another lookup could return a different one.
         ...{ host: address, port, onread, secureContext },
-        // The certificate is for the name; an address is no name to ask for, and verified all the same.
+        // SNI takes no IP address; the certificate is verified for it all the same.
         servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, "") : "",
-        // Also where the environment says otherwise.
+        // Even if the environment disables it.
         rejectUnauthorized: true,
         ALPNProtocols: ["http/1.1"],
       };
@@ -114,7 +105,7 @@ export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): Connection
   });
 }
 
-/** Sends JSON to addresses that tenants have given. */
+/** Posts JSON to URLs that tenants configured. */
 export class CheckedPost {
   readonly #options: CheckedPostOptions;
   readonly #names: DnsCache;
@@ -131,10 +122,9 @@ export class CheckedPost {
   }
 
   /**
-   * Posts the body; never throws. Any 2xx is done, every other answer a failure with its status; nothing is followed. Once,
-   * except where a kept connection was closed under it. When the time is over, the reason says what it went to:
-   * `timeout_name`, `timeout_queue` (the tenant had its share of connections to the host, and nothing was begun),
-   * `timeout_connect`, `timeout_tls` or `timeout_answer`.
+   * Posts the body once, or again if a reused connection was closed; never throws. 2xx is done; any other status is a
+   * failure, and redirects are not followed. Timeouts name their stage: `timeout_name`, `timeout_queue` (the tenant's share
+   * of connections was in use), `timeout_connect`, `timeout_tls` or `timeout_answer`.
    */
   async send(address: string, posting: Posting): Promise<Outcome> {
     const endsAtMs = performance.now() + this.#options.timeoutMs;
@@ -150,7 +140,7 @@ export class CheckedPost {
       return failed(failureWord(error));
     }
     if (found === null) return failed("timeout_name");
-    // The connection goes to these alone, so it does not matter what else the name's owner has put beside them.
+    // Connections go only to these, whatever other addresses the name has.
     const addresses = found.filter((address) => mayCall(address, this.#options.allowedNetworks));
     if (addresses.length === 0) return failed("address_refused");
     const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
@@ -162,11 +152,11 @@ export class CheckedPost {
     return new Promise((settle) => {
       let heard: Response | null = null;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      // The head decides; what fails behind it, or does not end, changes nothing.
+      // The status decides; a failing or endless body changes nothing.
       const tell = () => heard !== null && settle(outcomeOf(heard));
       const onPart = (soFar: Response, cut: () => void) => {
         heard = soFar;
-        // The rest is for nobody, and would hold a place that others wait for.
+        // The rest is not needed and would occupy a connection.
         timer ??= setTimeout(cut, answerWaitMs);
         if (soFar.body.length > answerBytesMax) tell();
       };
@@ -180,7 +170,7 @@ export class CheckedPost {
   }
 }
 
-/** `null` when it takes longer. */
+/** `null` if it takes longer. */
 function orLate<T>(promise: Promise<T>, timeoutMs: number): Promise<T | null> {
   return new Promise((settle, reject) => {
     const timer = setTimeout(settle, timeoutMs, null);
@@ -201,7 +191,7 @@ function requestText(url: URL, { body, headers = {} }: Posting): string {
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** What the time went to. */
+/** The stage of a timeout. */
 const lateWords = {
   waiting: notBegun,
   connecting: "timeout_connect",
@@ -213,7 +203,7 @@ const lateWords = {
 function reasonOf({ reason, stage }: Failed): string {
   if (reason === "ETIMEDOUT") return lateWords[stage];
   if (reason === addressRefused) return "address_refused";
-  // Of the handshake the same code would mean something else.
+  // During the handshake the same code has another meaning.
   if (stage === "sent" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";
   return failureWord({ code: reason });
 }
@@ -226,7 +216,7 @@ function outcomeOf({ head, body }: Response): Outcome {
   return failed(`http_${status}`, retryAfter(head.retryAfter, sentAtMs), heard);
 }
 
-/** Seconds or a date; the date is read against the sender's own clock where he tells it. */
+/** Seconds or a date, relative to the server's own `Date` if present. */
 function retryAfter(value: string | null, sentAtMs: number): number | null {
   if (value === null) return null;
   const seconds = /^\s*\d{1,9}\s*$/.test(value)

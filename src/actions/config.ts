@@ -18,35 +18,36 @@ import { mailAddress, type MailConfig } from "./smtp.ts";
 /** The settings of the actions process. */
 export interface ActionsConfig {
   readonly listen: ListenPlace;
-  /** Where its figures are; `null`: nowhere. */
+  /** The address of `/metrics`, or `null`. */
   readonly opsListen: ListenPlace | null;
-  /** The sockets that this process was handed; empty when nobody has asked for them. */
+  /** Inherited sockets that the settings name. */
   readonly sockets: InheritedSockets;
   readonly databaseUrl: string;
   readonly files: TlsPaths;
-  /** The name that a client's certificate must have, or `null` when the CA alone decides. */
+  /** The required name of a client's certificate, or `null` if the CA suffices. */
   readonly clientName: string | null;
-  /** Networks that are not public and may be called all the same. */
+  /** Permitted networks that are not public. */
   readonly allowedNetworks: Networks;
-  /** One effect, from its first look-up to its answer. */
+  /** Time limit of one effect. */
   readonly effectTimeoutMs: number;
-  /** `null`: there is no way to send mail, and email effects fail. */
+  /** `null`: no mail server, so email effects fail. */
   readonly mail: MailConfig | null;
-  /** Of digests, which release what is held; `null`: there are none. */
+  /** For links in digests that release held submissions; `null`: no links. */
   readonly heldLinks: { readonly formsUrl: string; readonly secret: string } | null;
-  /** How the process before this one failed, if it did. */
+  /** How the previous process failed, if it did. */
   readonly lastFailure: string | null;
 }
 
 type Name = keyof typeof actionsVariables;
 type Reader = SettingsReader<Name>;
 
-// The lease of an effect ends some time after this bound; a repeat after a crash waits for it.
+// An effect's lease ends some time after this; a repeat after a crash waits for it.
 const effectTimeoutMsMax = 120_000;
 
 /**
- * Reads the settings of a process that was handed `sockets`; without them, of one that would be later. Throws
- * {@linkcode ConfigError} with every fault at once.
+ * Reads the settings; `sockets` are the inherited ones.
+ *
+ * @throws {ConfigError} with all faults
  */
 export function readActionsConfig(
   environment: Environment,
@@ -57,7 +58,7 @@ export function readActionsConfig(
   return config;
 }
 
-/** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
+/** Reads the settings without throwing; faulty ones are empty. */
 export function examineActionsConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
@@ -148,7 +149,7 @@ function parseSmtpUrl(text: string): Omit<MailConfig, "from"> | null {
         : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
     };
   } catch {
-    // A % that is no escape.
+    // An invalid escape.
     return null;
   }
 }

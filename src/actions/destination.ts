@@ -1,5 +1,5 @@
 /**
- * What a destination is told, and what it answers.
+ * The interface of destinations.
  *
  * @module
  */
@@ -8,27 +8,26 @@ import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** A kind of place. Beside its file stand a line in `destinations.ts` and an option of `ctl tenant route`. */
+/** A kind of destination. It also needs an entry in `destinations.ts` and an option of `ctl tenant route`. */
 export interface Destination {
-  /** Its name in the routes, in answers and in the log: lower-case letters, 20 at most. */
+  /** Its name in routes, responses and the log: up to 20 lower-case letters. */
   readonly kind: string;
   /**
-   * Sends the event there, within the bound of an effect; never throws. The same event is recognizable at every
-   * attempt where the other side can tell.
+   * Sends the event within the effect's time limit; never throws. Receivers can recognize repeats where the protocol allows.
    */
   send(sending: Sending): Promise<Outcome>;
 }
 
-/** An event on its way to one place. */
+/** An event for one destination. */
 export interface Sending {
   readonly event: DeliveredEvent;
   readonly route: Route;
-  /** Who will read it. */
+  /** The readers. */
   readonly tenant: TenantNames;
-  /** The wall clock's time, for what is signed or dated. */
+  /** Wall-clock time, for signatures and dates. */
   readonly nowMs: number;
-  /** How often an operator has had it sent again; 0 mostly. */
+  /** How often an operator has sent it again. */
   readonly repeat: number;
-  /** An operator tries the route: the event is invented, and what is sent says so. */
+  /** A route test: the event is invented and marked as such. */
   readonly isTest: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * Where events can go: a CRM by a signed webhook, an inbox, a channel of Slack.
+ * The destinations: signed webhook (CRM), mail, and Slack.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { eventNotification } from "./notification/event.ts";
 import { mailOf } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
-/** Sends webhooks. */
+/** The webhook destination. */
 export function crmWebhook(post: CheckedPost): Destination {
   return {
     kind: "crm",
@@ -25,8 +25,7 @@ export function crmWebhook(post: CheckedPost): Destination {
 }
 
 /**
- * The body of the webhook. The same event has the same bytes at every attempt. That of a test says so twice: in its type,
- * and with `"test":true` in its data, for whoever looks at that alone.
+ * The webhook's body, identical at every attempt. A test is marked by its type and by `"test":true` in its data.
  *
  * Source: DECISIONS, Delivery (CRM route), and Decided since (Webhook test).
  */
@@ -40,8 +39,7 @@ export function webhookBody(event: DeliveredEvent, { isTest }: { readonly isTest
 }
 
 /**
- * The three headers of a signed webhook. There is a signature for each secret, so that a receiver that is between
- * two of them verifies with either.
+ * The headers of a signed webhook, with one signature per secret, so that secrets can be rotated.
  *
  * Source: Standard Webhooks, Signature scheme.
  */
@@ -60,8 +58,8 @@ export function signatureHeaders(
 }
 
 /**
- * Sends mails. The same event has the same `Message-ID` at every attempt, and another one when it is sent again: mail
- * programs drop what they have had.
+ * The mail destination. Attempts share a `Message-ID`; sending again uses another one, because mail programs drop
+ * duplicates.
  */
 export function mailer(send: SendMail): Destination {
   return {
@@ -80,7 +78,7 @@ export function mailer(send: SendMail): Destination {
   };
 }
 
-/** Writes messages. The whole address is a secret: whoever has it can write to the channel. */
+/** The Slack destination. Its URL is a secret that permits posting. */
 function slackWebhook(post: CheckedPost): Destination {
   return {
     kind: "slack",
@@ -91,14 +89,14 @@ function slackWebhook(post: CheckedPost): Destination {
   };
 }
 
-/** Of each line, in UTF-16 units. */
+/** Maximum length of a line in UTF-16 units. */
 const lineLengthMax = 200;
 
 /**
- * The message: who, what, where, and links to call and to write. What cannot be a link of these is text.
+ * The message: who, what, where, and links to call and to write.
  *
- * Chosen: sent as `text` alone, because Slack looks for names in it (@here, #general) only when it is told to; and without
- * its markup, so that no asterisk or backtick of a stranger's formats the lines behind it. Links in `<>` work all the same.
+ * Chosen: only `text`, in which Slack does not resolve @here or #general, and with markup off, so that a stranger's
+ * asterisks format nothing. Links in `<>` still work.
  */
 export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">): string {
   const { banner, opening, title, subtitle, quote, buttons, sections } = eventNotification(sending);
@@ -107,7 +105,7 @@ export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">)
   const lines = [banner ?? "", `${opening}: ${title}`, subtitle, quote?.text ?? ""];
   return [
     ...[...lines, ...unlinked.map(({ label, value }) => `${label}: ${value}`)].map(line),
-    // Made by us, of what was checked: nothing in it ends a link.
+    // Our own URL from validated parts, which cannot end the link.
     buttons.map(({ label, detail, href }) => `<${href}|${label} ${detail}>`).join(" · "),
     `Event: ${sending.event.eventId}`,
   ].filter((text) => text !== "").join("\n");
@@ -119,8 +117,7 @@ function line(text: string): string {
 }
 
 /**
- * Text that Slack makes no link and no mention of. The three characters of markup are escaped; and an address, of which
- * Slack would make a link by itself, has a space without width at each joint.
+ * Escapes text for Slack: the three markup characters, and a zero-width space inside addresses that Slack would link.
  *
  * Source: Slack, Formatting message text (escaping; automatic parsing).
  */
@@ -129,12 +126,12 @@ function inert(text: string): string {
     .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** What the destinations need. */
+/** The destinations' dependencies. */
 interface DestinationsOptions extends CheckedPostOptions {
   readonly sendMail: SendMail;
 }
 
-/** All of them. */
+/** Creates all destinations. */
 export function openDestinations(options: DestinationsOptions): readonly Destination[] {
   const post = new CheckedPost(options);
   return [

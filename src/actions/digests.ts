@@ -1,5 +1,5 @@
 /**
- * Sends the daily digests that are due, one after the other.
+ * Sends due daily digests, one at a time.
  *
  * @module
  */
@@ -14,30 +14,30 @@ import { digestNotification } from "./notification/digest.ts";
 import { mailOf } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
-/** What they need. */
+/** The job's dependencies. */
 export interface DigestsOptions {
   readonly store: Pick<DigestStore, "begin" | "settle">;
   readonly sendMail: SendMail;
-  /** Makes the links that release what is held; `null`: there are none. */
+  /** Creates links that release held submissions, or `null`. */
   readonly heldLinks: { readonly formsUrl: string; readonly secret: string } | null;
-  /** The bound that a mail keeps. */
+  /** A mail's time limit. */
   readonly timeoutMs: number;
   readonly log: Log;
   readonly nowMs: () => number;
   readonly observe: (observation: ActionsObservation) => void;
 }
 
-// Between the claim and the mail, and between that and the record, goes time as well.
+// Time for the claim and the record besides the mail.
 const leaseMarginMs = 10_000;
-/** Chosen: a digest may come a minute late, and nobody looks again for every second of it. */
+/** Interval of checks: a digest may be a minute late. */
 const pauseMs = 60_000;
-/** After the start, and when the database is away. */
+/** After the start, and while the database is unavailable. */
 const soonMs = 5_000;
 
 /** Source: DECISIONS, Decided since (Digest actions). */
 const linkLifeS = 7 * 24 * 60 * 60;
 
-/** The job; a run claims one digest and sends it, and says whether there was one. */
+/** The job: a run claims and sends one digest, and returns whether there was one. */
 export function digests(options: DigestsOptions): Job<boolean> {
   const { store, sendMail, heldLinks, timeoutMs, log, nowMs, observe } = options;
   return {
@@ -54,7 +54,7 @@ export function digests(options: DigestsOptions): Job<boolean> {
       const outcome = await sendMail({
         ...{ tenant, address },
         mail: () => mailOf(digestNotification(digest, releaseLink)),
-        // The same at every attempt at this one.
+        // The same at every attempt.
         id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
         nowMs: nowMs(),
       });

@@ -1,5 +1,5 @@
 /**
- * From a host name to its addresses, by the name servers: each is asked for once in its time and not once a lead.
+ * Caches DNS lookups by their TTL.
  *
  * @module
  */
@@ -8,35 +8,33 @@ import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { LruCache } from "../http/lru_cache.ts";
 
-/** What a name server says. */
+/** A DNS answer. */
 export interface Resolved {
   /** IPv4 first. */
   readonly addresses: readonly string[];
-  /** How long it holds; `null` where nobody says. */
+  /** The TTL, or `null` if unknown. */
   readonly ttlMs: number | null;
 }
 
-/** All addresses of a host name. Rejects with the resolver's error code when there is none. */
+/** Resolves a host name to all addresses; rejects with the resolver's error code. */
 export type Resolve = (hostname: string) => Promise<Resolved>;
 
-/** What a resolver can be told. */
+/** Options of a resolver. */
 export interface ResolverOptions {
-  /** Name servers, `address:port`; left out: the system's. */
+  /** Name servers, `address:port`. Default: the system's. */
   readonly servers?: readonly string[];
 }
 
 /**
- * How long a name server is waited for before it is asked again, and how often in all. The wait grows, so that a silent
- * one is given up after 5 to 7 s.
+ * Timeout and attempts per name server. The timeout grows, so that a silent one is given up after 5 to 7 s.
  */
 const questions = { timeout: 2_000, tries: 2 };
 
 /**
- * A resolver that asks the name servers itself.
+ * A resolver that queries the name servers itself.
  *
- * Chosen: not getaddrinfo first, because it runs on four threads that the whole process shares: a few names
- * of one tenant whose name server is silent would hold up every other tenant's look-up. It is asked for names that
- * the name servers do not know, since they may stand in the hosts file.
+ * Chosen: getaddrinfo only for unknown names, which may be in the hosts file. It runs on four shared threads, so that one
+ * tenant's silent name server would block every tenant's lookups.
  */
 export function createResolver(options: ResolverOptions = {}): Resolve {
   return async (hostname) => {
@@ -55,14 +53,14 @@ export function createResolver(options: ResolverOptions = {}): Resolve {
       };
     }
     const error = (v4 as PromiseRejectedResult).reason;
-    // A name server that is silent or in trouble would be so for getaddrinfo too, on one of the four threads.
+    // A failing name server would also fail for getaddrinfo, on one of its four threads.
     if (options.servers !== undefined || !/^(ENOTFOUND|ENODATA|ECONNREFUSED)$/.test(error?.code)) throw error;
     const named = await lookup(hostname, { all: true });
     return { addresses: named.map(({ address }) => address), ttlMs: null };
   };
 }
 
-/** What is known of a name. */
+/** A cached name. */
 type Known =
   | {
     readonly kind: "found";
@@ -72,21 +70,18 @@ type Known =
   }
   | { readonly kind: "failed"; readonly error: unknown; readonly freshUntilMs: number };
 
-// More than there are routes at one time; the least recently used is asked for again.
+// Cached names, more than there are routes.
 const namesMax = 1_000;
 /**
- * A name server's word on how long its answer holds is taken between these. Chosen: a burst shares one answer also where
- * it says 0; and whoever moves his webhook is followed within a minute, whatever it says.
+ * Bounds of the TTL. Chosen: a burst shares one answer even if the TTL is 0, and a moved webhook is found within a minute.
  */
 const ttlMs = { min: 5_000, max: 60_000 };
-// A failure is hardly kept: long enough that a burst asks once, not so long that anybody waits for it.
+// Failures are cached briefly, so that a burst causes one query.
 const failureMs = 1_000;
 /**
- * How long addresses that have had their time stand in while the name server is silent or in trouble, and from when on
- * they do while it is being asked.
+ * How long expired addresses are used while the name server fails, and after which delay while it is being queried.
  *
- * Chosen: rather than to fail, because the address is most likely still right; if it is not, the other side has no
- * certificate for the name and gets nothing.
+ * Chosen, because the address is probably still right; otherwise the server has no certificate for the name.
  *
  * Source: RFC 8767, 5.
  */
@@ -94,23 +89,22 @@ const staleMs = 3_600_000;
 const askedMs = 1_000;
 const notThere = /^(ENOTFOUND|ENODATA)$/;
 
-/** Remembers what a resolver says, and asks it once for all who want the same name at the same time. */
+/** Caches a resolver's answers and shares concurrent queries for a name. */
 export class DnsCache {
   readonly #resolve: Resolve;
   readonly #nowMs: () => number;
   readonly #known = new LruCache<string, Known>(namesMax, () => 1);
-  /** The questions under way; as many as there are names of requests in flight. */
+  /** Pending queries by name. */
   readonly #asked = new Map<string, Promise<readonly string[]>>();
 
-  /** `nowMs` never steps back. */
+  /** `nowMs` is monotonic. */
   constructor(resolve: Resolve, nowMs: () => number = () => performance.now()) {
     this.#resolve = resolve;
     this.#nowMs = nowMs;
   }
 
   /**
-   * All addresses of a host name. Rejects with the resolver's error when there is none. Whether they may be called is
-   * another question, to be asked at every use.
+   * All addresses of a host name; rejects with the resolver's error. Check at each use whether they are permitted.
    */
   async find(hostname: string): Promise<readonly string[]> {
     const known = this.#known.get(hostname);
@@ -127,7 +121,7 @@ export class DnsCache {
   #ask(hostname: string, known: Known | undefined): Promise<readonly string[]> {
     const asked = this.#learn(hostname, known).finally(() => this.#asked.delete(hostname));
     this.#asked.set(hostname, asked);
-    // Also where nobody waits for it any more.
+    // Even if no caller is waiting any more.
     asked.catch(() => {});
     return asked;
   }

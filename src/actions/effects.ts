@@ -1,5 +1,5 @@
 /**
- * Does what is due for an event, each effect once, and records it effect by effect.
+ * Performs an event's due effects, each once, and records them one by one.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { type Done, type Failed, failed, notBegun, type Outcome } from "./outcome.ts";
 
-/** Where effects are claimed and recorded; it throws when the database is away. */
+/** Claims and records effects; throws if the database is unavailable. */
 export interface EffectRecords {
   claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
@@ -27,37 +27,37 @@ export interface EffectRecords {
   settle(claim: Claim, record: EffectRecord): Promise<void>;
 }
 
-/** What {@linkcode Effects} needs. */
+/** Dependencies of {@linkcode Effects}. */
 export interface EffectsOptions {
   readonly records: EffectRecords;
   readonly destinations: readonly Destination[];
-  /** The bound that every effect keeps. */
+  /** The time limit of each effect. */
   readonly effectTimeoutMs: number;
-  /** The wall clock, for what leaves the house; leases go by the database's. */
+  /** Wall-clock time for messages; leases use the database's. */
   readonly nowMs: () => number;
-  /** Never steps back; for durations. */
+  /** Monotonic, for durations. */
   readonly clockMs: () => number;
   readonly observe: (observation: ActionsObservation) => void;
 }
 
-/** How the effects of an event stand after {@linkcode Effects.perform}. */
+/** The states of an event's effects. */
 export type Performed =
   | { readonly kind: "unknown_tenant" | "sandbox" | "no_route" }
-  /** By the kind of their destinations; those that the tenant's route has, and any that was done before. */
+  /** By kind: those of the tenant's routes, and any done before. */
   | { readonly kind: "settled"; readonly effects: ReadonlyMap<string, EffectReport> };
 
-/** All effects of a kind. */
+/** The state of a kind. */
 export type EffectReport = "done" | Failed;
 
-// Between the claim and the effect's start, and between its end and the record, goes time as well.
+// Time for the claim and the record besides the effect.
 const leaseMarginMs = 10_000;
-// Effects that are done and not recorded, because the database went away in between; beyond that the oldest go.
+// Effects done but not recorded because the database failed; beyond this the oldest are dropped.
 const unrecordedMax = 10_000;
 
-/** Performs the effects of events. */
+/** Performs events' effects. */
 export class Effects {
   readonly #options: EffectsOptions;
-  /** Done, not recorded: so that a repeat to this process records it and does nothing else. */
+  /** Done but not recorded; a repeat only records them. */
   readonly #unrecorded = new Map<string, Done>();
 
   constructor(options: EffectsOptions) {
@@ -65,10 +65,8 @@ export class Effects {
   }
 
   /**
-   * Performs what is due for the event, all of it at once. An effect that was done before is not
-   * repeated; one that another delivery is at counts as failed for the moment (`in_progress`).
-   *
-   * Throws what the records throw. What was done until then is remembered, and recorded when the event comes again.
+   * Performs the event's due effects concurrently. A done effect is not repeated; one that another delivery is performing
+   * counts as failed for now (`in_progress`). Throws if the records throw; done effects are recorded when the event returns.
    */
   async perform(event: DeliveredEvent): Promise<Performed> {
     const { records, effectTimeoutMs } = this.#options;
@@ -78,7 +76,7 @@ export class Effects {
     const running = begun.effects.map(async (effect) =>
       [effect.kind, await this.#run(event, { effect, lease, tenant: begun.tenant })] as const
     );
-    // All to their ends, also when one cannot be recorded: the others' records must not be lost with it.
+    // Finish all of them, so that one failed record loses no other.
     await Promise.allSettled(running);
     return { kind: "settled", effects: byKind(await Promise.all(running)) };
   }
@@ -107,9 +105,9 @@ export class Effects {
       nowMs: nowMs(),
       repeat: round,
       isTest: false,
-      // None: a later version has made the route, and this process is still the one before.
+      // Unknown: a later version added the route while this process is still running.
     }) ?? failed("unknown_destination");
-    // A kind of a later version is none of ours: its name is counted under no label.
+    // A later version's kind is counted without a label.
     if (destination !== undefined) {
       const reason = outcome.kind === "done" ? null : outcome.reason;
       observe({ kind: "effect", destination: effect.kind, reason, durationMs: clockMs() - startedAtMs });
@@ -140,12 +138,12 @@ export class Effects {
   }
 }
 
-/** Of one round: what an operator has sent again is not done because it was done before. */
+/** Identifies an effect within a round; sending again starts a new round. */
 function keyOf({ eventId, routeId, round }: Claim): string {
   return `${eventId} ${routeId} ${round}`;
 }
 
-/** A kind is done when all of its recipients are; of several that failed it has the words of the first that was begun. */
+/** A kind is done when all its recipients are; otherwise it has the first failure. */
 function byKind(reports: readonly (readonly [string, EffectReport])[]): Map<string, EffectReport> {
   const all = new Map<string, EffectReport[]>();
   for (const [kind, report] of reports) all.set(kind, [...all.get(kind) ?? [], report]);

@@ -1,5 +1,5 @@
 /**
- * An event as the service delivers it, read without loss.
+ * Parses delivered events without loss.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import { limits } from "../contract/limits.ts";
 import { isObject, members, parseObject } from "../lead/json.ts";
 
-/** One event. The texts are JSON as it was received: parsed, 12345678901234567890 and 1.10 would become others. */
+/** An event. JSON texts are kept as received, because parsing would change 12345678901234567890 and 1.10. */
 export interface DeliveredEvent {
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
-  /** The key of the form of a submission; empty for a lead. */
+  /** A submission's form key; empty for a lead. */
   readonly form: string;
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly attempt: number;
-  /** The lead or the submission: the text of a JSON object. */
+  /** The lead or submission, a JSON object's text. */
   readonly content: string;
-  /** What lay outside the envelope: the text of a JSON object, `{}` for nothing. */
+  /** Unknown fields, a JSON object's text; `{}` for none. */
   readonly extra: string;
   readonly flags: readonly string[];
 }
 
-/** Where an event's content stands, in the request as in the webhook. */
+/** The member with the event's content, in requests and webhooks. */
 export function contentName(kind: DeliveredEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
 }
 
-// The content may be as deep as a posted body, and stands one level down in the request.
+// The content is as deep as a posted body, one level down in the request.
 const depthMax = limits.jsonDepthMax + 1;
 const isSlug = (value: unknown): value is string =>
   typeof value === "string" && /^[a-z0-9-]{1,64}$/.test(value);
@@ -39,9 +39,8 @@ const isTime = (value: unknown): value is string =>
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /**
- * Reads the body of `PUT /v1/events/{event_id}`. Members that are not known are passed over.
- *
- * Returns the name of the first member that is missing or wrong, or `"body"` for what is no JSON object.
+ * Parses the body of `PUT /v1/events/{event_id}`, ignoring unknown members. Returns the name of the first missing or wrong
+ * member, or `"body"` if it is not a JSON object.
  */
 export function parseEvent(text: string, eventId: string): DeliveredEvent | { readonly wrong: string } {
   const body = parseObject(text, depthMax);
@@ -54,18 +53,18 @@ export function parseEvent(text: string, eventId: string): DeliveredEvent | { re
   if (!isTime(receivedAt)) return { wrong: "received_at" };
   if (!Number.isSafeInteger(attempt) || (attempt as number) < 1) return { wrong: "attempt" };
   if (!Array.isArray(flags) || !flags.every(isText)) return { wrong: "flags" };
-  // null after an erasure: there is nothing left to deliver.
+  // null after an erasure.
   if (!isObject(body[contentName(kind)])) return { wrong: contentName(kind) };
   if (body.extra !== undefined && body.extra !== null && !isObject(body.extra)) return { wrong: "extra" };
 
-  // Of duplicate members the last one wins, as it does in JSON.parse.
+  // The last of duplicate members wins, as in JSON.parse.
   const texts = new Map(members(text).map(({ name, valueText }) => [name, valueText]));
   return {
     eventId,
     kind,
     tenant,
     source,
-    // A lead's extra is whatever a stranger has sent; a submission's is made by the service.
+    // A stranger sends a lead's extra; the service creates a submission's.
     form: kind === "form" && isObject(body.extra) && isText(body.extra.form_key) ? body.extra.form_key : "",
     receivedAt,
     attempt: attempt as number,

@@ -1,6 +1,5 @@
 /**
- * `PUT /v1/events/{event_id}`: what the delivery loop asks for, and how it went. `POST /v1/tests`: what an operator asks
- * for, to see whether a route works. And `GET /healthz`.
+ * `PUT /v1/events/{event_id}` for the delivery loop, `POST /v1/tests` for route tests, and `GET /healthz`.
  *
  * Source: DECISIONS, Delivery.
  *
@@ -19,29 +18,29 @@ import { type DeliveredEvent, parseEvent } from "./event.ts";
 import { notBegun } from "./outcome.ts";
 import type { Tested, TestRequest } from "./route_test.ts";
 
-/** What the handler needs. */
+/** The handler's dependencies. */
 export interface HandleOptions {
-  /** Throws when the database is away. */
+  /** Throws if the database is unavailable. */
   readonly perform: (event: DeliveredEvent) => Promise<Performed>;
-  /** Throws when the database is away. */
+  /** Throws if the database is unavailable. */
   readonly test: (request: TestRequest) => Promise<Tested>;
-  /** Rejects when the database is away. */
+  /** Rejects if the database is unavailable. */
   readonly ping: () => Promise<void>;
   readonly log: Log;
-  /** Never steps back; for durations. */
+  /** Monotonic, for durations. */
   readonly clockMs: () => number;
 }
 
-// A posted body has 64 KiB at most; lead and extra are made of it, and escapes add to them.
+// A posted body has up to 64 KiB; escapes enlarge lead and extra.
 const bodyBytesMax = 512 * 1024;
 
-/** The error when no effect that failed was begun; the service gives such an event another time without an attempt. */
+/** The error if no failed effect was started; the service then spends no attempt. */
 const effectsNotBegun = "effects_not_begun";
 
-/** How long a connection is kept without a request; the service's are few, and kept. */
+/** Idle timeout of the service's few connections. */
 export const idleTimeoutMs = 120_000;
 
-/** An answer of the actions process; clients learn for how long they may keep the connection. */
+/** A JSON reply that announces the idle timeout. */
 export function reply(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
   return json(status, body, { "Keep-Alive": `timeout=${idleTimeoutMs / 1000}`, ...headers });
 }
@@ -89,7 +88,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** Body `{"tenant","source","form"}`, both of the latter empty for the tenant's own routes. */
+/** Body `{"tenant","source","form"}`; the latter two are empty for the tenant's own routes. */
 async function test(exchange: Exchange, { test, log }: HandleOptions): Promise<Reply> {
   const body = await exchange.readBody(bodyBytesMax);
   if (body.kind === "too_large") return reply(413, { error: "body_too_large" });
@@ -137,8 +136,7 @@ async function deliver(event: DeliveredEvent, options: HandleOptions): Promise<R
       log.error("cannot_work", { ...said, cause: describeError(error) });
       return reply(503, { error: "unavailable" });
     }
-    // A fault of ours at this event. 503 would stop all others with it. The stack names our code, the message
-    // might quote a lead: only the first is logged.
+    // Our bug with this event; a 503 would stop all others. Log only the stack, because the message may quote a lead.
     const stack = error instanceof Error ? (error.stack ?? "").replace(/^[^\n]*/, "") : "";
     log.error("fault", { ...said, name: error instanceof Error ? error.name : typeof error, stack });
     return reply(500, { error: "fault" });
@@ -168,15 +166,15 @@ function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport
   const effects = effectWords(reports);
   const failures = [...reports.values()].filter((report) => report !== "done");
   if (failures.length === 0) return reply(200, { event_id: eventId, effects });
-  // The longest of them: an earlier attempt would fail on that effect again.
+  // The longest one, because an earlier attempt would fail again.
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const later = waits.length === 0 ? {} : { "Retry-After": String(Math.max(...waits)) };
-  // The tier had no place for them: that is no attempt of theirs.
+  // They were never started, so it is not an attempt.
   const isBegun = failures.some(({ reason }) => !reason.startsWith(notBegun));
   return reply(424, { error: isBegun ? "effects_failed" : effectsNotBegun, effects }, later);
 }
 
-/** Each effect in a word or two, by kind; beside the tenant's own the two that are always named. */
+/** Each effect's state by kind; crm and email are always named. */
 function effectWords(reports: ReadonlyMap<string, EffectReport>): Readonly<Record<string, string>> {
   const word = (report: EffectReport) => report === "done" ? report : `failed: ${report.reason}`;
   return Object.fromEntries([

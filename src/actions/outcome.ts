@@ -1,35 +1,35 @@
 /**
- * What became of an effect, and what of the other side's answer an operator gets to see.
+ * The outcome of an effect, and the part of the response that an operator sees.
  *
  * @module
  */
 
-/** An effect that was tried. */
+/** An attempted effect. */
 export type Outcome = Done | Failed;
 
-/** What the other side said to it; left out where it said nothing. */
+/** The response, if any. */
 export interface Heard {
-  /** The status of its answer: HTTP's, or SMTP's. */
+  /** The HTTP or SMTP status. */
   readonly status?: number | null;
-  /** The beginning of its answer, see {@linkcode answerText}; may quote the lead, so it is erased with it. */
+  /** The beginning of the response ({@linkcode answerText}); it may quote the lead, so it is erased with it. */
   readonly answer?: string | null;
 }
 
-/** One that was done. */
+/** A successful effect. */
 export interface Done extends Heard {
   readonly kind: "done";
 }
 
-/** One that could not be done. */
+/** A failed effect. */
 export interface Failed extends Heard {
   readonly kind: "failed";
-  /** A word like `http_503` or `smtp_rejected_550`, never text of the other side. */
+  /** Such as `http_503` or `smtp_rejected_550`; never the server's text. */
   readonly reason: string;
-  /** When the other side asks to be left alone, for how long; whole seconds, 1 or more. */
+  /** The requested delay in whole seconds, at least 1. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** The reason of what waited for a connection for too long: nothing of it was begun. */
+/** The reason of an effect that got no connection in time and was not started. */
 export const notBegun = "timeout_queue";
 
 /** A failure with its reason. */
@@ -39,7 +39,7 @@ export function failed(reason: string, retryAfterSeconds: number | null = null, 
 
 const words: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|ENODATA|EDNS)$/, "dns_not_found"],
-  // The name server's time, and nobody else's.
+  // Only the name server's time.
   [/^ETIMEOUT$/, "timeout_name"],
   [/^(ETIMEDOUT|ESOCKETTIMEDOUT|ABORT_ERR|EABORT)$/, "timeout"],
   [/^(ESERVFAIL|EREFUSED|EAI_AGAIN|EBADRESP|EFORMERR)$/, "dns_failed"],
@@ -50,7 +50,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/^(EPROTO|ETLS|ERR_SSL_|ERR_TLS_)/, "tls_failed"],
 ];
 
-/** A word for an error of the network: made from its code, since its message may name an address. */
+/** A reason for a network error, from its code, because its message may contain an address. */
 export function failureWord(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string") return "failed";
@@ -58,7 +58,7 @@ export function failureWord(error: unknown): string {
     (/^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code.toLowerCase() : "failed");
 }
 
-/** How much of an answer's body is kept: enough to say what it did not like, too little to be a copy of the lead. */
+/** Kept part of a response's body: enough for an error message, too little for a copy of the lead. */
 export const answerBytesMax = 200;
 
 /**
@@ -70,7 +70,7 @@ export const answerBytesMax = 200;
  */
 export function answerText(body: Uint8Array): string {
   const decoder = new TextDecoder();
-  // As a stream: a character whose rest is missing is left out instead of replaced.
+  // Streaming mode omits an incomplete last character.
   const text = decoder.decode(body.subarray(0, answerBytesMax), { stream: body.length > answerBytesMax });
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
 }

@@ -1,6 +1,6 @@
 /**
- * The test of a tenant's routes: an invented event, marked as one, goes where a real one would, and what came back is
- * told. Nothing is stored, neither as an event nor as an effect.
+ * Tests a tenant's routes: sends an invented event, marked as one, where a real one would go, and returns the responses.
+ * Stores nothing.
  *
  * Source: DECISIONS, Decided since (Webhook test).
  *
@@ -13,40 +13,40 @@ import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { failed } from "./outcome.ts";
 
-/** What is to be tried: the routes of a source, of a form, or with neither those that no closer route takes. */
+/** The routes to test: a source's, a form's, or with neither the tenant's own. */
 export interface TestRequest extends RouteScope {
   readonly tenant: string;
 }
 
-/** What the test needs. */
+/** The test's dependencies. */
 export interface RouteTestParts {
   readonly routesOf: (slug: string, scope: RouteScope) => Promise<TenantRoutes>;
   readonly destinations: readonly Destination[];
-  /** The wall clock, for what leaves the house. */
+  /** Wall-clock time for messages. */
   readonly nowMs: () => number;
-  /** Never steps back; for durations. */
+  /** Monotonic, for durations. */
   readonly clockMs: () => number;
 }
 
-/** What came of one recipient. */
+/** A recipient's result. */
 export interface TestResult {
   readonly effect: string;
-  /** The host of a webhook or the address of a mail: never a path, a token or a secret. */
+  /** The webhook's host or the mail address; never a path, token or secret. */
   readonly target: string;
   readonly outcome: "done" | "failed";
   readonly reason: string | null;
   readonly status: number | null;
-  /** The beginning of its answer, one line. */
+  /** The beginning of the response, one line. */
   readonly answer: string | null;
   readonly durationMs: number;
 }
 
-/** What came of a test. */
+/** A test's result. */
 export type Tested =
   | { readonly kind: Exclude<TenantRoutes["kind"], "routes"> }
   | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly TestResult[] };
 
-/** Sends a test to every recipient at once, each within the bound of an effect. Throws when the database is away. */
+/** Sends a test to every recipient concurrently, within an effect's time limit. Throws if the database is unavailable. */
 export async function testRoutes(request: TestRequest, parts: RouteTestParts): Promise<Tested> {
   const found = await parts.routesOf(request.tenant, request);
   if (found.kind !== "routes") return found;
@@ -88,10 +88,10 @@ async function sendTest(
 
 const note = "This is a test of the route, sent by the operator. Nobody asks for anything.";
 
-/** Nobody's: the number is one that is kept for fiction, the address one that reaches nobody. */
+/** An invented lead: a fictional number and an undeliverable address. */
 function inventedEvent({ tenant, source, form }: TestRequest, nowMs: number): DeliveredEvent {
   const common = {
-    // Like no event's id, which begins with digits of the time.
+    // Unlike an event's id, which begins with digits of the time.
     eventId: `test${randomBytes(17).toString("hex")}`,
     tenant,
     source: source === "" ? "route-test" : source,

@@ -1,5 +1,5 @@
 /**
- * Puts the actions process together from its settings and runs it; `main.ts` reads the settings and the signals.
+ * Composes and runs the actions process; `main.ts` reads settings and signals.
  *
  * @module
  */
@@ -38,10 +38,10 @@ import { testRoutes } from "./route_test.ts";
 import { openMail, type SendMail } from "./smtp.ts";
 
 const pauseMs = 2_000;
-/** Longer than a question may take before it is given up; one that is not given up shows that nothing else would be. */
+/** Longer than a query's deadline: a query beyond it means that deadlines do not work. */
 const wedgedAfterMs = 20_000;
 
-/** Whether the process's own loops go on, and whether the database answers them. */
+/** Whether the process's loops run and the database answers. */
 class DatabaseHealthCheck implements Job<void> {
   readonly #ping: () => Promise<void>;
   readonly #nowMs: () => number;
@@ -55,7 +55,7 @@ class DatabaseHealthCheck implements Job<void> {
     this.#endedAtMs = nowMs();
   }
 
-  /** How it is now. */
+  /** The current condition. */
   get condition(): Condition {
     return {
       isReady: this.#hasAnswered,
@@ -79,13 +79,13 @@ class DatabaseHealthCheck implements Job<void> {
   }
 }
 
-// Three short statements an event; the server gives one up before we do (see the deadline of the store).
+// Three short statements per event; the server cancels one before our deadline.
 const statementTimeoutMs = 4_500;
 const poolConnectionsMax = 8;
 
-// The service's connections are few and kept; the bound only has to end what is dead.
+// The service keeps few connections; this only closes dead ones.
 const connectionsMax = 1_000;
-// To send an event whole. The answer may take an effect's time more, with three statements around it.
+// Time to receive an event; the response takes up to an effect's time more, plus three statements.
 const bodyTimeoutMs = 20_000;
 const statementsMs = 3 * statementTimeoutMs;
 
@@ -98,8 +98,8 @@ const requestId = {
 /**
  * Starts the process and resolves when it accepts requests.
  *
- * @throws {DatabaseRefused} when the database is not migrated
- * @throws {Unavailable} when it cannot be reached
+ * @throws {DatabaseRefused} if the database is not migrated
+ * @throws {Unavailable} if it cannot be reached
  */
 export async function startActions(config: ActionsConfig, log: Log): Promise<Running> {
   const pool = new Pool({
@@ -134,7 +134,7 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
       condition: () => health.condition,
       async close(graceMs) {
         void checking.stop();
-        // A mail that is under way is given its bound, as are requests.
+        // A mail in flight may finish, as requests may.
         await Promise.all([listener.close(graceMs), stopDigests()]);
         await figures?.close(0);
         await pool.close();
@@ -146,13 +146,13 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   }
 }
 
-/** Whom the parts tell of their work, and the figures that are made of it. */
+/** The observers and metrics of the parts. */
 interface Told {
   readonly meters: ActionsMeters;
   readonly observe: (observation: ActionsObservation) => void;
 }
 
-/** What the parts work with. */
+/** The parts' dependencies. */
 interface Tools {
   readonly store: EffectStore;
   readonly sendMail: SendMail;
@@ -219,20 +219,20 @@ function open(
   });
 }
 
-/** The log, and the counts. */
+/** The log and the counters. */
 function tell(log: Log): Told {
   const read = logReader(log);
   const meters = new ActionsMeters();
   const observe = (observation: ActionsObservation) => {
     const told = "files" in observation ? { ...observation, files: "actions" } : observation;
     meters.observe(told);
-    // A delivery has a line of its own, and so does a digest.
+    // Deliveries and digests have their own lines.
     if (told.kind !== "request" && told.kind !== "effect" && told.kind !== "digest") read(told);
   };
   return { meters, observe };
 }
 
-/** `GET /metrics`, in plain HTTP at an address of its own: whoever reads figures needs no certificate to deliver with. */
+/** `GET /metrics` over plain HTTP at its own address, so that a scraper needs no delivery certificate. */
 async function openFigures(
   { opsListen, sockets, lastFailure }: ActionsConfig,
   { meters }: Told,

@@ -1,6 +1,6 @@
 /**
- * Mails over SMTP, each over a connection of its own: one that is kept may be closed under a message, whose outcome then
- * nobody knows. So there is no pool; but no more than so many at once, and what waits for its turn is not begun yet.
+ * Sends mails over SMTP, one connection each: a reused one could be closed mid-message, with an unknown outcome. The number
+ * of connections is bounded.
  *
  * @module
  */
@@ -12,23 +12,18 @@ import type { MailText } from "./notification/mail.ts";
 import { answerText, failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
 
 /**
- * One address, ASCII, with nothing that nodemailer could take for a second one: it splits recipients at commas, also
- * those of the envelope.
+ * One ASCII address without characters at which nodemailer splits recipients, even in the envelope.
  */
 export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
 /**
- * Connections to the mail server at once. Tenants share them as they share the deliveries at once: one that is alone gets
- * half, and there is one at once for the next that comes.
- *
- * Chosen: well below what mail servers take of one address (Postfix 50, where nobody has set it otherwise); what they
- * refuse beyond that is an attempt of a lead.
+ * Concurrent connections to the mail server, shared fairly among tenants: a lone one gets half. Chosen: well below
+ * Postfix's default of 50 per client, because a refusal would cost an attempt.
  */
 export const mailConnectionsMax = 10;
 
 /**
- * How much of a mail's time it may wait for its turn. Chosen: not all of it, because a mail that is begun in its last
- * moment is cut off in its midst, and may arrive all the same.
+ * The share of a mail's time that it may wait. Chosen: not all of it, because a mail cut off mid-transfer may still arrive.
  */
 const waitShare = 0.75;
 
@@ -36,41 +31,40 @@ const waitShare = 0.75;
 export interface MailConfig {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is due, see {@linkcode openMail}. */
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS as in {@linkcode openMail}. */
   readonly isSecure: boolean;
   readonly login: { readonly user: string; readonly password: string } | null;
   readonly from: { readonly name: string; readonly address: string };
 }
 
-/** How mail is sent. */
+/** Options of {@linkcode openMail}. */
 export interface MailerOptions extends MailConfig {
-  /** From the call to the server's answer to the message; the wait for a connection is in it. */
+  /** From the call to the server's reply, including the wait for a connection. */
   readonly timeoutMs: number;
 }
 
 /** A mail to one address. */
 export interface Message {
-  /** Whose leads or figures it tells of. */
+  /** The tenant. */
   readonly tenant: string;
   readonly address: string;
-  /** Called when its turn has come: a burst to many recipients is not to be written in memory all at once. */
+  /** Writes the mail when its turn comes, so that a burst is not in memory at once. */
   readonly mail: () => MailText;
-  /** What comes before the `@` of the `Message-ID`, the same at every attempt: letters, digits, dots and dashes. */
+  /** The local part of the `Message-ID`, the same at every attempt: letters, digits, dots and dashes. */
   readonly id: string;
   /** Its date. */
   readonly nowMs: number;
 }
 
-/** Sends it, within the bound; never throws. */
+/** Sends a mail within its time limit; never throws. */
 export type SendMail = (message: Message) => Promise<Outcome>;
 
 /**
- * Opens a way to send mail. Without options there is none, and every mail fails. One that found no connection in time, of
- * the {@linkcode mailConnectionsMax} that there are, is `timeout_queue`: nothing of it was begun.
+ * Returns a function that sends mail; without options every mail fails. A mail that got no connection in time fails with
+ * `timeout_queue`, before anything was sent.
  *
- * Chosen: without `smtps:`, STARTTLS is used where the server offers it and required where there is a password;
- * on loopback it is left out, because nothing crosses a network and no certificate there names localhost. What the HTML
- * lacks is attached as a file, because few programs show the plain text beside it.
+ * Chosen: without `smtps:`, STARTTLS is used if offered and required with a password, except on loopback, where no
+ * certificate names localhost. Text that the HTML lacks is attached, because few programs show the plain text.
  */
 export function openMail(options: MailerOptions | null): SendMail {
   if (options === null) return () => Promise.resolve(failed("smtp_not_configured"));
@@ -106,13 +100,13 @@ async function post(transport: Transport, message: Parameters<Transport["sendMai
   }
 }
 
-/** A mail that waits for a connection, or has one. */
+/** A waiting or running mail. */
 interface Turn {
   readonly tenant: string;
   readonly begin: () => void;
 }
 
-/** Resolves when it has come; `null` when it has not in this time. */
+/** Resolves with the connection, or `null` after a timeout. */
 function takeTurn(
   turns: FairQueue<Turn>,
   { tenant, waitMs }: { readonly tenant: string; readonly waitMs: number },
@@ -131,11 +125,11 @@ function takeTurn(
   });
 }
 
-/** As nodemailer takes it. */
+/** The message for nodemailer. */
 function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from"]) {
   const { subject, text, html, replyTo, isCut } = mail();
   return {
-    // The envelope is given apart, so that no recipient is ever read from a header.
+    // A separate envelope, so that no recipient comes from a header.
     envelope: { from: from.address, to: [address] },
     from,
     to: { name: "", address },
@@ -143,12 +137,12 @@ function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from
     subject,
     text,
     html,
-    // Lines of any length and any character, and text that is still read in the raw.
+    // Allows any line length and character and stays readable.
     textEncoding: "quoted-printable" as const,
     ...(isCut ? { attachments: [{ filename: "all.txt", content: text }] } : {}),
     date: new Date(nowMs),
     messageId: `<${id}@${hostOf(from)}>`,
-    // Answering machines keep silent (RFC 3834).
+    // Suppresses automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
   };
 }
@@ -156,9 +150,9 @@ function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from
 const hostOf = ({ address }: MailConfig["from"]) => address.slice(address.lastIndexOf("@") + 1);
 
 /**
- * Connects to the mail server as for a mail, says EHLO, STARTTLS where it is due, logs in, and hangs up.
+ * Connects to the mail server as for a mail (EHLO, STARTTLS, login) and disconnects.
  *
- * @throws {Error} with nodemailer's `code`, when one of these fails
+ * @throws {Error} with nodemailer's `code`
  */
 export async function greetMailServer(options: MailerOptions): Promise<void> {
   const transport = openTransport(options);
@@ -179,23 +173,23 @@ function openTransport(options: MailerOptions) {
     ignoreTLS: !isSecure && isLoopback,
     requireTLS: !isSecure && !isLoopback && login !== null,
     tls: { minVersion: "TLSv1.2" },
-    // What it says in EHLO; the machine's own name is nobody's business.
+    // The EHLO name, instead of the machine's.
     name: hostOf(from),
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
-    // The signal bounds the whole; these end the parts of it that are waiting.
+    // The signal bounds the total; these bound single waits.
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
-    // Its place goes to the next mail: no connection is left half closed beside that.
+    // Close at once, because the next mail gets this place.
     socketCloseTimeout: 0,
-    // Nothing in a message may make it read a file or a URL.
+    // A message must not make nodemailer read files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
-/** The server's last line, `250 2.0.0 Ok: queued as 12345`. */
+/** The server's last line, such as `250 2.0.0 Ok: queued as 12345`. */
 function smtpHeard(response: unknown): Heard {
   const code = /^[2-5]\d\d/.exec(String(response))?.[0];
   return code === undefined
@@ -203,7 +197,7 @@ function smtpHeard(response: unknown): Heard {
     : { status: Number(code), answer: answerText(Buffer.from(String(response).slice(4))) };
 }
 
-/** 4xx: the server asks to come again; 5xx: it will not take this message. */
+/** 4xx asks for a retry; 5xx rejects the message. */
 function smtpWord(error: unknown): string {
   const { responseCode, code } = error as { responseCode?: unknown; code?: unknown };
   if (typeof responseCode === "number" && responseCode >= 400 && responseCode < 600) {

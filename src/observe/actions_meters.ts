@@ -1,5 +1,5 @@
 /**
- * What the actions process counts of its work: the effects and the digests, beside its listener and itself.
+ * The actions process's metrics: effects and digests.
  *
  * @module
  */
@@ -9,23 +9,23 @@ import { HttpMeters } from "./http_meters.ts";
 import { described } from "./metrics.ts";
 import { Registry } from "./registry.ts";
 
-/** What the actions process tells of its work. */
+/** The actions process's observations. */
 export type ActionsObservation =
   | HttpObservation
-  /** A call or a mail was tried; without a reason it is done. */
+  /** An effect was attempted; without a reason it succeeded. */
   | {
     readonly kind: "effect";
-    /** The kind of its destination. */
+    /** The destination's kind. */
     readonly destination: string;
     readonly reason: string | null;
     readonly durationMs: number;
   }
-  /** A daily digest was tried; without a reason it is sent. */
+  /** A digest was attempted; without a reason it was sent. */
   | { readonly kind: "digest"; readonly reason: string | null };
 
 const effectBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** Reads observations into the counts of one process, from its start. */
+/** Counts a process's observations. */
 export class ActionsMeters {
   readonly registry: Registry = new Registry();
   readonly #http = new HttpMeters(this.registry);
@@ -37,12 +37,12 @@ export class ActionsMeters {
     for (const outcome of ["sent", "failed"]) this.#digests.add(0, { outcome });
   }
 
-  /** Shows these kinds of destinations from the start, so that a rate over them has a first value. */
+  /** Initializes these kinds, so that rates have a first value. */
   expect(kinds: readonly string[]): void {
     for (const kind of kinds) this.#effects.add(0, { kind, outcome: "done" });
   }
 
-  /** Counts what is counted of an observation. */
+  /** Counts an observation. */
   observe(observation: ActionsObservation): void {
     switch (observation.kind) {
       case "effect": {
@@ -59,7 +59,7 @@ export class ActionsMeters {
   }
 }
 
-/** The word of a failure with its status by the first digit: those who answer could make hundreds of them. */
+/** A failure's reason with the status's first digit only, because receivers could produce hundreds of statuses. */
 function classOf(reason: string): string {
   return reason.replace(/_(\d)\d\d$/, "_$1xx");
 }

@@ -1,5 +1,5 @@
 /**
- * How things stand in the service process: the gauges of `/metrics`, and what the minute samples have of them.
+ * The service's gauges, for `/metrics` and the minute samples.
  *
  * @module
  */
@@ -15,14 +15,14 @@ import type { Sample } from "../store/jobs/samples.ts";
 import type { StatusReader, StoreStatus } from "../store/jobs/status.ts";
 import type { Maintenance } from "../store/jobs/maintenance.ts";
 
-/** What knows how things stand. */
+/** The gauges' sources. */
 export interface GaugeParts {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly maintenance: Maintenance;
   readonly status: StatusReader;
   readonly delivery: Delivery | null;
-  /** Where backups leave their marks. */
+  /** The folder of backups' time stamps. */
   readonly backupMarksDir: string | null;
 }
 
@@ -45,23 +45,23 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
   gauge(described("lead_backup_timestamp_seconds"), () => backupsIn(parts.backupMarksDir));
 }
 
-/** The files that the units of the backup touch, by what has succeeded then. */
+/** The backup units' time stamp files, by what they record. */
 const backupMarks = { backup: "stamp", check: "verified" } as const;
 
-/** Seconds since 1970, by what has succeeded. */
+/** Seconds since 1970, by file. */
 function backupsIn(folder: string | null): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const [what, file] of folder === null ? [] : Object.entries(backupMarks)) {
     try {
       found.set(what, statSync(join(folder ?? "", file)).mtimeMs / 1_000);
     } catch {
-      // There was none yet, or it may not be seen from here.
+      // None yet, or not readable.
     }
   }
   return found;
 }
 
-/** What is read of the database, each left out while it is not known. */
+/** Figures of the database; unknown ones are omitted. */
 const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number | null>> = {
   lead_outbox_overdue_seconds: ({ overdueS }) => overdueS,
   lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
@@ -100,7 +100,7 @@ function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | nu
   );
 }
 
-/** How things stand, with the counts since the start of the process. */
+/** Current figures, and counts since the process's start. */
 export function sampleOf(meters: Meters, parts: GaugeParts): Sample {
   const { heartbeat, delivery } = parts;
   return {

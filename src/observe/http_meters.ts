@@ -1,5 +1,5 @@
 /**
- * What a process counts of its listeners and certificates: the part that the service and the actions process share.
+ * Metrics of listeners and certificates, shared by both processes.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { Count, Observations, Registry } from "./registry.ts";
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
-/** The series that a request of one route, method and status is counted in. */
+/** The series of a route, method and status. */
 interface RouteMeter {
   readonly requests: Count;
   readonly durations: Observations | null;
   readonly bytes: Count;
 }
 
-/** Counts requests and faults, and knows the certificates in use. */
+/** Counts requests and faults, and records the certificates in use. */
 export class HttpMeters {
   readonly #requests;
   readonly #durations;
@@ -25,7 +25,7 @@ export class HttpMeters {
   readonly #aborted;
   readonly #faults;
   readonly #routes = new Map<string, RouteMeter>();
-  /** By what the files are for: seconds since 1970. */
+  /** Expiry by purpose, in seconds since 1970. */
   readonly #endsAt = new Map<string, number>();
   readonly #refused = new Map<string, number>();
 
@@ -39,7 +39,7 @@ export class HttpMeters {
     registry.gauge(described("lead_certificate_refused"), () => this.#refused);
   }
 
-  /** Counts what is counted of an observation. */
+  /** Counts an observation. */
   observe(observation: HttpObservation): void {
     switch (observation.kind) {
       case "request":
@@ -62,11 +62,11 @@ export class HttpMeters {
     if (meter === undefined) {
       meter = {
         requests: this.#requests.at({ surface, route, method, status: String(status) }),
-        // What could not be read took no time of ours.
+        // Unreadable requests have no duration.
         durations: surface === "-" ? null : this.#durations.at({ surface, route, method }),
         bytes: this.#bytes.at({ surface }),
       };
-      // Bounded like the families: what it is made of comes from lists of our own.
+      // Bounded, because its parts come from our own lists.
       this.#routes.set(key, meter);
     }
     meter.requests.value += 1;

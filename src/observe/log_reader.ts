@@ -1,5 +1,5 @@
 /**
- * Reads observations into the log: a line for each request, and for what the operator should know of the rest.
+ * Logs observations: every request, and whatever else an operator needs.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { describeError } from "../store/pool.ts";
 import { type Log, type LogFields, stackFrames } from "./log.ts";
 import type { Observation, Observe } from "./observation.ts";
 
-/** A reader that writes to `log`. An error is written by its code: its message may quote a lead. */
+/** Returns an observer that logs. Errors are logged by code, because a message may quote a lead. */
 export function logReader(log: Log): Observe {
   return (observation) => {
     switch (observation.kind) {
@@ -21,7 +21,7 @@ export function logReader(log: Log): Observe {
       case "settled":
       case "tier_failure":
       case "certificate_in_use":
-        // Counted, and no lines of their own: each is one of many.
+        // Only counted, because there are many.
         return;
       case "key_exposed":
         return log.error(observation.kind, exposedFields(observation));
@@ -71,7 +71,7 @@ export function logReader(log: Log): Observe {
   };
 }
 
-/** What the operator is told whose process may do more to the database than it has to; `group` has the rights it needs. */
+/** The warning for a role with more rights than `group`. */
 export function ownerFields(role: string, group: string): LogFields {
   return {
     role,
@@ -119,7 +119,7 @@ function accessFields(access: Access): LogFields {
   };
 }
 
-/** What a handler threw, without its message, which might quote a lead. */
+/** A handler's exception without its message, which may quote a lead. */
 function faultFields({ error, exchange }: Told<"fault">): LogFields {
   return {
     request_id: exchange?.requestId ?? null,

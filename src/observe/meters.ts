@@ -1,6 +1,5 @@
 /**
- * What the service process counts and measures of its own work: the metrics of `/metrics`, by name, and where each
- * comes from.
+ * The service's metrics and their sources.
  *
  * @module
  */
@@ -19,15 +18,15 @@ import type { Observation } from "./observation.ts";
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const attemptBuckets = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-// From at once to the last of the attempts.
+// From immediate delivery to the last attempt.
 const ageBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200, 21_600, 86_400, 259_200];
 
-/** Which code of the intake an answer to a post has, by its status. */
+/** The intake's error code by status. */
 const intakeReasons: ReadonlyMap<number, string> = new Map(
   Object.entries(errors).map(([code, { status }]) => [status, code]),
 );
 
-/** The codes by status, the intake's before those of the forms: a plot has one line for what both refuse alike. */
+/** Error codes by status; the intake's win, so that plots have one line for both surfaces. */
 const codes: ReadonlyMap<number, string> = new Map(
   [...Object.entries(formErrors), ...Object.entries(errors)].map(([code, { status }]) => [status, code]),
 );
@@ -37,7 +36,7 @@ const posts: ReadonlyMap<string, string> = new Map([
   ["/v1/forms/{tenant}/{form_key}", "form"],
 ]);
 
-/** Reads observations into the counts of one process, from its start. */
+/** Counts a process's observations. */
 export class Meters {
   readonly registry: Registry = new Registry();
   readonly #http = new HttpMeters(this.registry);
@@ -52,7 +51,7 @@ export class Meters {
   readonly #warnings = this.registry.counter(described("lead_commit_warnings_total"));
   readonly #failedRuns = this.registry.counter(described("lead_job_failures_total"));
   readonly #attempts = this.registry.counter(described("lead_delivery_attempts_total"));
-  /** Attempts that have delivered what was delivered before. */
+  /** Repeated deliveries. */
   #repeats = 0;
   readonly #attemptDurations = this.registry.histogram(
     described("lead_delivery_attempt_duration_seconds"),
@@ -67,7 +66,7 @@ export class Meters {
   /** `wallMs` is the wall clock, in milliseconds since 1970. */
   constructor(wallMs: () => number) {
     this.#wallMs = wallMs;
-    // Known from the start, so that a rate over them has a first value.
+    // Initialized, so that rates have a first value.
     for (const kind of posts.values()) {
       this.#accepted.add(0, { kind });
       this.#duplicates.add(0, { kind });
@@ -78,7 +77,7 @@ export class Meters {
     for (const reason of intakeReasons.values()) this.#refused.add(0, { kind: "lead", reason });
   }
 
-  /** Counts what is counted of an observation. */
+  /** Counts an observation. */
   observe(observation: Observation): void {
     switch (observation.kind) {
       case "request":
@@ -130,14 +129,14 @@ export class Meters {
       if (kind === "released") continue;
       this.#attempts.add(1, { outcome });
       this.#attemptDurations.observe(durationMs / 1_000, { outcome });
-      // What an operator has sent again was delivered before, perhaps months ago.
+      // An event sent again was delivered before, perhaps months ago.
       if (isRepeat && outcome === "delivered") this.#repeats += 1;
       else if (kind === "delivered") this.#ages.observe(Math.max(0, wallMs - acceptedMs(eventId)) / 1_000);
       if (kind === "dead") this.#deaths.add(1);
     }
   }
 
-  /** What the minute samples are the differences of. */
+  /** The counts that minute samples are differences of. */
   totals(): Pick<Sample, "accepted" | "refused" | "delivered" | "failed" | "died" | "refusals"> {
     const delivered = this.#attempts.total({ outcome: "delivered" });
     const refusals: Record<string, number> = {};

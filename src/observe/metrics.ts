@@ -1,15 +1,15 @@
 /**
- * Every metric, once: the lines of `/metrics` are made from it, and a test holds the alerts and the dashboard to it.
+ * All metrics. `/metrics` is generated from this table, and a test checks alerts and dashboard against it.
  *
  * @module
  */
 
-/** What is known of a metric before anything is measured. */
+/** A metric's definition. */
 export interface Metric {
   readonly kind: "counter" | "gauge" | "histogram";
   /** A sentence for `# HELP`. */
   readonly help: string;
-  /** In the order in which they are written. Their values come from lists of our own. */
+  /** In output order. Values come from our own lists. */
   readonly labels: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const counter = ofKind("counter");
 const gauge = ofKind("gauge");
 const histogram = ofKind("histogram");
 
-/** What both processes tell of themselves. */
+/** Metrics of both processes. */
 export const processMetrics = {
   http_requests_total: counter(
     "Requests answered, by listener, route pattern, method and status; - where there is none of our own.",

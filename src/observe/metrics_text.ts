@@ -1,16 +1,16 @@
 /**
- * The pieces of Prometheus's text format, version 0.0.4.
+ * Prometheus's text format, version 0.0.4.
  *
  * @module
  */
 
-/** The media type of what a process answers. */
+/** Its media type. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Label values by name. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The labels of a series as the format has them, in the order of `names`. */
+/** Formats labels in the order of `names`. */
 export function labelText(names: readonly string[], labels: Labels): string {
   let text = "";
   for (const name of names) {

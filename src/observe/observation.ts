@@ -1,6 +1,5 @@
 /**
- * All that the service tells of its work. The parts tell, and do not know who reads: the log, the metrics and the
- * minute samples are its readers.
+ * The service's observations. Log, metrics and minute samples read them.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import type { HttpObservation } from "../http/options.ts";
 import type { PlansObservation } from "../plans/reply.ts";
 import type { StoreObservation } from "../store/observation.ts";
 
-/** One thing that has happened. */
+/** An observation. */
 export type Observation =
   | HttpObservation
   | StoreObservation
@@ -18,12 +17,12 @@ export type Observation =
   | PlansObservation
   | ServiceObservation;
 
-/** What the service tells as a whole. */
+/** Observations of the service as a whole. */
 export type ServiceObservation =
-  /** A surface accepts connections, at its own address. */
+  /** A surface accepts connections at this URL. */
   | { readonly kind: "listening"; readonly surface: string; readonly url: string }
-  /** A run of a job threw; `event` is what the log calls it. */
+  /** A job failed; `event` is its log event. */
   | { readonly kind: "job_failed"; readonly event: string; readonly error: unknown };
 
-/** Takes an observation; it never waits and never throws. */
+/** Receives observations; never waits or throws. */
 export type Observe = (observation: Observation) => void;

@@ -1,6 +1,5 @@
 /**
- * What the process itself uses: processor, memory, files, and how late its event loop is. Names as Prometheus's own
- * clients have them.
+ * Process metrics (processor, memory, files, event loop delay), named as in Prometheus's own clients.
  *
  * @module
  */
@@ -14,21 +13,21 @@ import { described } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
 
 const lagBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
-// Chosen: a timer of our own, because Deno has no monitorEventLoopDelay; ten looks a second cost nothing.
+// Chosen: our own timer, because Deno has no monitorEventLoopDelay; ten samples a second cost nothing.
 const lagIntervalMs = 100;
 
 const runtime = process.versions.deno === undefined ? "node" : "deno";
 const runtimeVersion = process.versions.deno ?? process.versions.node;
 
-/** What is known of the process otherwise. */
+/** Options. */
 export interface ProcessFacts {
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  /** How the process before this one failed, if it did. */
+  /** How the previous process failed, if it did. */
   readonly lastFailure: string | null;
 }
 
-/** Adds the families, and returns what stops measuring. */
+/** Adds the metrics; returns a function that stops measuring. */
 export function addProcessMeters(registry: Registry, { nowMs, lastFailure }: ProcessFacts): () => void {
   registry.info(
     described("lead_build_info"),
@@ -65,7 +64,7 @@ export function addProcessMeters(registry: Registry, { nowMs, lastFailure }: Pro
   };
 }
 
-/** Time in which garbage was collected; Deno takes the observer and tells it nothing. */
+/** Garbage collection time; Deno never reports it. */
 function measureGarbage(): { readonly seconds: () => number | null; readonly stop: () => void } {
   if (runtime === "deno") return { seconds: () => null, stop: () => {} };
   let seconds = 0;
@@ -76,11 +75,11 @@ function measureGarbage(): { readonly seconds: () => number | null; readonly sto
   return { seconds: () => seconds, stop: () => observer.disconnect() };
 }
 
-/** `null` without a limit, and where Deno was not allowed to ask. */
+/** `null` without a limit or without Deno's permission. */
 function memoryLimit(): number | null {
   try {
     const limit = process.constrainedMemory();
-    // Where there is none, it is 0 or beyond any machine's.
+    // Without a limit it is 0 or huge.
     return limit > 0 && limit < 2 ** 53 ? limit : null;
   } catch {
     return null;
@@ -96,21 +95,21 @@ function openFilesMax(): number | null {
   }
 }
 
-/** `null` where there is no `/proc`, or Deno was not allowed to read it. */
+/** `null` without `/proc` or Deno's permission. */
 function openFiles(): number | null {
   try {
-    // Without the one that reads them.
+    // Without the descriptor that lists them.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;
   }
 }
 
-/** The members of expvar's `cmdline` and `memstats`, under the names that Go gives to the same figures. */
+/** expvar's `cmdline` and `memstats`, with Go's names. */
 export function processVars(): { cmdline: readonly string[]; memstats: Readonly<Record<string, number>> } {
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   return {
-    // The program alone: what follows might be somebody's secret, and the service takes no arguments.
+    // Only the program: arguments might be secrets.
     cmdline: process.argv.slice(0, 2),
     memstats: {
       Alloc: heapUsed,

@@ -1,34 +1,32 @@
 /**
- * Counters, gauges and histograms, and their text for Prometheus. Pure: no clock and no I/O; what is measured elsewhere
- * is read when it is asked for.
+ * Counters, gauges and histograms in Prometheus's text format. Pure: no clock and no I/O.
  *
- * Every family is bounded: labels come from lists of our own, never from what a request says, and beyond the bound a
- * further combination is not counted.
+ * Families are bounded: label values come from our own lists, and series beyond the bound are not counted.
  *
  * @module
  */
 
 import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
 
-/** What every family has. */
+/** Options of every family. */
 interface Described {
   readonly name: string;
   readonly help: string;
-  /** In the order in which they are written. */
+  /** In output order. */
   readonly labels?: readonly string[];
 }
 
-/** A suffix of the family's name, the labels as text, and the value. */
+/** A name suffix, formatted labels, and the value. */
 type Sample = readonly [suffix: string, labels: string, value: number];
 
 interface Family extends Described {
   readonly type: "counter" | "gauge" | "histogram";
   samples(): Iterable<Sample>;
-  /** The same for a person or a program that knows no histograms. */
+  /** The same without histograms. */
   json(): unknown;
 }
 
-// A family with more is a mistake: a label that is not from a list.
+// More series mean a label that is not from a list.
 const seriesMax = 2_000;
 
 /** All families of a process. */
@@ -43,32 +41,32 @@ export class Registry {
     return family;
   }
 
-  /** A count that only grows; its name ends in `_total`. Without `labels` it is shown from the start, as 0. */
+  /** A counter; its name ends in `_total`. Without `labels` it starts at 0. */
   counter(described: Described): Counter {
     return this.#add(new Counter(described));
   }
 
-  /** A figure that is read when it is asked for: one number, or one by the value of its only label. */
+  /** A gauge that is read on demand: one number, or one per value of its only label. */
   gauge(described: Described, read: () => number | ReadonlyMap<string, number> | null): void {
     this.#add(new ReadFamily("gauge", described, read));
   }
 
-  /** A gauge that is always 1 and says something by its labels, which it is given once. */
+  /** A gauge that is always 1; its labels carry the information. */
   info(described: Described, labels: Labels): void {
     this.#add(new InfoFamily(described, labels));
   }
 
-  /** A count that is kept elsewhere, such as processor time. */
+  /** A counter that is kept elsewhere, such as processor time. */
   readCounter(described: Described, read: () => number | null): void {
     this.#add(new ReadFamily("counter", described, read));
   }
 
-  /** How many observations are at most as large as each of `buckets`, which go up. */
+  /** A histogram with ascending `buckets`. */
   histogram(described: Described, buckets: readonly number[]): Histogram {
     return this.#add(new Histogram(described, buckets));
   }
 
-  /** All of it in Prometheus's text format, version 0.0.4. */
+  /** Everything in the text format. */
   text(): string {
     const lines: string[] = [];
     for (const family of this.#families) {
@@ -81,13 +79,13 @@ export class Registry {
     return `${lines.join("\n")}\n`;
   }
 
-  /** All of it by name: a number, or numbers by their labels; a histogram as its count and sum. */
+  /** Everything by name: a number, or numbers by label; histograms as count and sum. */
   json(): Record<string, unknown> {
     return Object.fromEntries(this.#families.map((family) => [family.name, family.json()]));
   }
 }
 
-/** One series of a counter, found once: finding it costs more than counting. */
+/** A counter's series; looking it up costs more than counting. */
 export interface Count {
   /** Only grows. */
   value: number;
@@ -108,12 +106,12 @@ export class Counter implements Family {
     if (labels.length === 0) this.#series.set("", { value: 0 });
   }
 
-  /** Adds to the series with these labels; all that the family has are needed. */
+  /** Adds to the series with these labels, which must be complete. */
   add(count: number, labels: Labels = {}): void {
     this.at(labels).value += count;
   }
 
-  /** The series with these labels, to count in; beyond the bound one that is not shown. */
+  /** The series with these labels; beyond the bound a hidden one. */
   at(labels: Labels): Count {
     const key = labelText(this.#labels, labels);
     const known = this.#series.get(key);
@@ -123,7 +121,7 @@ export class Counter implements Family {
     return count;
   }
 
-  /** The sum over all series, or over those that have these labels. */
+  /** The sum over all series, or those with these labels. */
   total(labels: Labels = {}): number {
     const wanted = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
     let sum = 0;
@@ -133,7 +131,7 @@ export class Counter implements Family {
     return sum;
   }
 
-  /** The sums over the series by the value of one label. */
+  /** Sums by the value of one label. */
   totalsBy(label: string): Map<string, number> {
     const sums = new Map<string, number>();
     for (const [key, { value }] of this.#series) {
@@ -207,9 +205,9 @@ class ReadFamily implements Family {
   }
 }
 
-/** One series of a histogram, found once like a {@linkcode Count}. */
+/** A histogram's series. */
 export class Observations {
-  /** By bucket, and above the last. */
+  /** By bucket; the last is above all. */
   readonly counts: number[];
   sum = 0;
   readonly #buckets: readonly number[];
@@ -219,7 +217,7 @@ export class Observations {
     this.counts = new Array<number>(buckets.length + 1).fill(0);
   }
 
-  /** Counts an observation. */
+  /** Records an observation. */
   add(value: number): void {
     let bucket = 0;
     while (bucket < this.#buckets.length && value > (this.#buckets[bucket] as number)) bucket += 1;
@@ -245,12 +243,12 @@ export class Histogram implements Family {
     if (labels.length === 0) this.#series.set("", new Observations(buckets));
   }
 
-  /** Counts an observation. */
+  /** Records an observation. */
   observe(value: number, labels: Labels = {}): void {
     this.at(labels).add(value);
   }
 
-  /** The series with these labels, to count in; beyond the bound one that is not shown. */
+  /** The series with these labels; beyond the bound a hidden one. */
   at(labels: Labels): Observations {
     const key = labelText(this.#labels, labels);
     const known = this.#series.get(key);
@@ -281,7 +279,7 @@ export class Histogram implements Family {
   }
 }
 
-// JSON has no other numbers.
+// JSON has no infinities.
 function finite(value: number | null): number | null {
   return value === null || Number.isFinite(value) ? value : null;
 }

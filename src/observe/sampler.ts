@@ -1,14 +1,14 @@
 /**
- * Once a minute, what this process has done since the last time and how things stand, for the console's plots.
+ * Minute samples of this process for the console's plots.
  *
  * @module
  */
 
 import type { Sample } from "../store/jobs/samples.ts";
 
-/** What the sampler works with. */
+/** The sampler's dependencies. */
 export interface SamplerParts {
-  /** The counts since the start of the process, and the figures as they are now. */
+  /** Counts since the start, and current figures. */
   readonly read: () => Sample;
   readonly write: (sample: Sample) => Promise<void>;
 }
@@ -31,7 +31,7 @@ export class Sampler {
     return intervalMs;
   }
 
-  /** Writes a sample now. When that fails it throws, and the next one has its counts too. */
+  /** Writes a sample; if that fails, throws, and the next one includes its counts. */
   async runOnce(): Promise<void> {
     const now = this.#parts.read();
     const before = this.#before;
@@ -45,7 +45,7 @@ export class Sampler {
     this.#before = now;
   }
 
-  /** Writes what is left to be counted, if it can: nobody waits for a plot. */
+  /** Writes the rest if possible. */
   async finish(): Promise<void> {
     const now = this.#parts.read();
     if (counts.some((name) => now[name] > this.#before[name])) await this.runOnce().catch(() => {});

@@ -1,5 +1,5 @@
 /**
- * Starts the service from its settings and stops it; `main.ts` reads the settings and the signals.
+ * Starts and stops the service; `main.ts` reads settings and signals.
  *
  * @module
  */
@@ -20,8 +20,8 @@ import { type State, surfacesOf } from "./surfaces.ts";
 /**
  * Starts the service and resolves when it accepts requests.
  *
- * @throws {DatabaseRefused} when the database is not migrated or not durable
- * @throws {Unavailable} when it cannot be reached
+ * @throws {DatabaseRefused} if the database is not migrated or not durable
+ * @throws {Unavailable} if it cannot be reached
  */
 export async function startService(config: Config, log: Log): Promise<Running> {
   const writeLog = logReader(log);
@@ -43,7 +43,7 @@ export async function startService(config: Config, log: Log): Promise<Running> {
     throw error;
   }
   state.urls = listeners.urls;
-  // Now, because a start that fails is tried again: it must leave nothing running.
+  // A failed start is retried, so it must leave nothing running.
   const stopMeters = addProcessMeters(meters.registry, { nowMs, lastFailure: config.lastFailure });
   return {
     condition: () => conditionOf(config, store?.heartbeat ?? null),

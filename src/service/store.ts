@@ -1,5 +1,5 @@
 /**
- * Opens everything that works on the database, in the order in which the parts need one another.
+ * Opens everything that needs the database, in order of dependency.
  *
  * @module
  */
@@ -39,13 +39,13 @@ import { type Jobs, startJobs } from "./jobs.ts";
 import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
 import { reactionOf } from "./writable.ts";
 
-// The 503 has to leave within 10 s (DECISIONS, The intake endpoint), the statement ends before we give it up.
+// The 503 must be sent within 10 s (DECISIONS, The intake endpoint), and the statement ends before its deadline.
 const commitDeadlineMs = 9_500;
 
-/** The monotonic clock of the process, in milliseconds. */
+/** The monotonic clock in milliseconds. */
 export const nowMs = (): number => performance.now();
 
-/** What works on the database. */
+/** The parts that use the database. */
 export interface Store {
   readonly pools: Pools;
   readonly reference: ReferenceReader;
@@ -60,15 +60,15 @@ export interface Store {
   readonly checkouts: CheckoutStore;
   /** `null` without an actions tier. */
   readonly delivery: Delivery | null;
-  /** Finishes commits and deliveries under way, the latter for at most `graceMs`, and closes the connections. */
+  /** Finishes commits, and deliveries within `graceMs`, and closes the connections. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
  * Opens the store.
  *
- * @throws {DatabaseRefused} when the database is not migrated or not durable
- * @throws {Unavailable} when it cannot be reached
+ * @throws {DatabaseRefused} if the database is not migrated or not durable
+ * @throws {Unavailable} if it cannot be reached
  */
 export async function openStore(config: Config, observe: Observe, meters: Meters): Promise<Store> {
   const primary = new Primary(config.databaseUrl);
@@ -94,9 +94,9 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
   }
 }
 
-/** What {@linkcode openParts} works with. */
+/** Options of {@linkcode openParts}. */
 interface Ground {
-  /** Names this process among those that share the database. */
+  /** This process's name in the database. */
   readonly node: string;
   readonly primary: Primary;
   readonly pools: Pools;
@@ -174,14 +174,14 @@ async function openParts(
       await committer.idle();
       await delivery?.close(graceMs);
       await jobs.finish();
-      // A beat that is given up now says nothing of the store.
+      // A canceled heartbeat says nothing about the store.
       heartbeat.react(() => {});
       await closePools();
     },
   };
 }
 
-/** Beats until it is known whether the store takes writes: a late beat alone says nothing of it, here neither. */
+/** Sends heartbeats until it is known whether the store accepts writes; a late one does not tell. */
 async function firstBeat(heartbeat: Heartbeat, jobs: Jobs): Promise<void> {
   await jobs.heartbeat.soon();
   if (!heartbeat.writable) await jobs.heartbeat.soon();
@@ -202,8 +202,7 @@ function openDelivery(
   });
 }
 
-// Nothing can be listened for behind a pooler, which gives a connection back after each statement: then the outbox is
-// looked through now and then.
+// LISTEN does not work behind a pooler, so the outbox is polled instead.
 function listenOn(primary: Primary, listenUrl: string | null): Primary | null {
   if (listenUrl !== null) return new Primary(listenUrl);
   return primary.address.isPooled ? null : primary;

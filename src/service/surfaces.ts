@@ -1,5 +1,5 @@
 /**
- * The surfaces of a service process: what each is made of, and where it listens.
+ * Composes the surfaces of a service process.
  *
  * @module
  */
@@ -34,14 +34,14 @@ import { documentSource } from "./documents.ts";
 import type { PlacedSurface } from "./listeners.ts";
 import { nowMs, type Store } from "./store.ts";
 
-/** What the surfaces see change. */
+/** What changes after the surfaces are created. */
 export interface State {
   isDraining: boolean;
-  /** The listeners' own addresses by surface, once they are open. */
+  /** The listeners' URLs by surface, once they are open. */
   urls: ReadonlyMap<string, string>;
 }
 
-/** What the surfaces are made of. */
+/** The surfaces' dependencies. */
 export interface SurfaceParts {
   readonly store: Store;
   readonly state: State;
@@ -49,7 +49,7 @@ export interface SurfaceParts {
   readonly meters: Meters;
 }
 
-/** The surfaces that the settings name; without a store the site alone. */
+/** The configured surfaces; without a store only the site. */
 export function surfacesOf(
   config: Config,
   { store, ...rest }: Omit<SurfaceParts, "store"> & { readonly store: Store | null },
@@ -69,7 +69,7 @@ export function surfacesOf(
 }
 
 interface Parts extends SurfaceParts {
-  /** The budget of the public reads, which all surfaces share. */
+  /** The shared budget of public reads. */
   readonly reads: ReadBudget;
 }
 
@@ -159,8 +159,7 @@ function notAccepting({ requestId }: Exchange): Reply {
 }
 
 /**
- * The operator's surface answers only to its own address and, on loopback, to what a browser calls that: a page
- * of somebody else whose name resolves to it gets nothing (DNS rebinding).
+ * The operator's surface answers only to its own address and, on loopback, to a browser's names for it (DNS rebinding).
  */
 function opsSurface(config: Config, parts: Parts): PlacedSurface {
   const { pools } = parts.store;

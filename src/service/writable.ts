@@ -1,5 +1,5 @@
 /**
- * What is done at once when the store stops taking writes, and when it takes them again.
+ * Reacts when the store stops or resumes accepting writes.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Heartbeat, WritableReaction } from "../store/serving/heartbeat.ts"
 import type { Jobs } from "./jobs.ts";
 import { failWaiting, type Pools, renewConnections } from "./pools.ts";
 
-/** What has to know. */
+/** The parts that react. */
 interface Concerned {
   readonly heartbeat: Heartbeat;
   readonly pools: Pools;
@@ -19,21 +19,21 @@ interface Concerned {
   readonly observe: Observe;
 }
 
-/** The reaction to each change. */
+/** Returns the reaction to each change. */
 export function reactionOf(
   { heartbeat, pools, committer, jobs, observe }: Concerned,
 ): WritableReaction {
   return (writable, error) => {
     if (writable) {
       observe({ kind: "store_writable" });
-      // With the first beat nothing was away: what has just been opened is kept.
+      // The first heartbeat follows no outage, so keep the new connections.
       if (heartbeat.hasBeaten) renewConnections(pools);
       return;
     }
     observe({ kind: "store_not_writable", error });
     committer.refuseWaiting();
     failWaiting(pools);
-    // The feed finds out at once whether the plans can be read all the same.
+    // The feed checks at once whether plans can still be read.
     void jobs.plans?.soon();
   };
 }

@@ -5,8 +5,8 @@
  */
 
 /**
- * Every variable that `readActionsConfig` reads. The table is here because both processes often share one settings file, so each
- * must know the other's names.
+ * Every variable that `readActionsConfig` reads. Both processes may share a settings file, so each must know the other's
+ * names.
  */
 export const actionsVariables = {
   ACTIONS_LISTEN: { default: "127.0.0.1:9443", meaning: "address:port of the actions process" },

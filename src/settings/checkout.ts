@@ -1,5 +1,5 @@
 /**
- * The settings of the checkout. None of them is ever printed.
+ * The checkout's settings, which are never printed.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import { isLoopbackHostname } from "../http/addresses.ts";
 import type { SettingsReader } from "./reader.ts";
 import { variables } from "./variables.ts";
 
-/** Who may open a checkout, and where it is paid. */
+/** Allowed origins and the payment provider. */
 export interface CheckoutConfig {
   /** Browser origins, as browsers write them. */
   readonly origins: ReadonlySet<string>;
-  /** `null`: the origins get a 503 that says so. */
+  /** `null`: the origins get a 503. */
   readonly provider: ProviderConfig | null;
 }
 
 /** The payment provider's settings. */
 export interface ProviderConfig {
   readonly secretKey: string;
-  /** Several while one is being rolled. */
+  /** Several during rotation. */
   readonly webhookSecrets: readonly string[];
   readonly apiUrl: string;
   readonly successUrl: string;
@@ -28,7 +28,7 @@ export interface ProviderConfig {
 
 type Reader = SettingsReader<keyof typeof variables>;
 
-/** What the provider needs, all of it or nothing. */
+/** The provider's settings: all or none. */
 const together = [
   "STRIPE_SECRET_KEY",
   "STRIPE_WEBHOOK_SECRET",
@@ -37,9 +37,7 @@ const together = [
 ] as const;
 
 /**
- * Reads the settings; `null` without any. Faults go to the reader.
- *
- * Chosen: origins alone are no fault, so that a storefront can be built before there is an account.
+ * Reads the settings; `null` without any. Chosen: origins alone are allowed, so that a storefront can be built first.
  */
 export function readCheckoutConfig(read: Reader): CheckoutConfig | null {
   const origins = readOrigins(read);
@@ -75,7 +73,7 @@ function readOrigins(read: Reader): ReadonlySet<string> | null {
   if (origins.length === 0) read.faults.push("CHECKOUT_ORIGINS has no origin in it");
   for (const origin of origins) {
     const url = URL.canParse(origin) ? new URL(origin) : null;
-    // A star may stand in a URL; no browser's origin has one, and here none stands for others.
+    // No wildcards: no browser's origin contains a star.
     if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin || origin.includes("*")) {
       read.faults.push(
         `CHECKOUT_ORIGINS: ${JSON.stringify(origin)} is no origin such as https://shop.example.com: ` +
@@ -92,7 +90,7 @@ function isEncryptedOrLocal(url: URL): boolean {
   return url.protocol === "https:" || isLoopbackHostname(url.hostname);
 }
 
-// Whatever is printable can be in a header; the shapes are the provider's to change.
+// Any printable text, because the provider may change its key formats.
 const printable = /^[!-~]+$/;
 
 function readSecretKey(read: Reader): string {
@@ -117,14 +115,14 @@ function readWebhookSecrets(read: Reader): string[] {
 function readApiUrl(read: Reader): string {
   const { default: fallback } = variables.STRIPE_API_URL;
   const text = read.baseUrl("STRIPE_API_URL", fallback) ?? fallback;
-  // The secret key never crosses a network in the clear.
+  // The secret key never crosses a network unencrypted.
   if (/^http:/i.test(text) && URL.canParse(text) && !isEncryptedOrLocal(new URL(text))) {
     read.faults.push("STRIPE_API_URL is http: on another machine");
   }
   return text;
 }
 
-/** The text is kept: the provider puts the session's id where it says `{CHECKOUT_SESSION_ID}`. */
+/** Kept as text: the provider replaces `{CHECKOUT_SESSION_ID}`. */
 function readPage(read: Reader, name: "CHECKOUT_SUCCESS_URL" | "CHECKOUT_CANCEL_URL"): string {
   const text = read.text(name) ?? "";
   if (text === "") return text;

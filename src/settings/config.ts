@@ -27,46 +27,46 @@ import { variables } from "./variables.ts";
 
 /** The settings of the service process. */
 export interface Config {
-  /** What this process serves. */
+  /** The surfaces that this process serves. */
   readonly surfaces: ReadonlySet<SurfaceName>;
-  /** Empty when nothing of {@linkcode surfaces} needs a database. */
+  /** Empty if no surface needs a database. */
   readonly databaseUrl: string;
-  /** Where to listen for notifications, when that is another address than {@linkcode databaseUrl}. */
+  /** The URL for LISTEN, if it differs from {@linkcode databaseUrl}. */
   readonly listenUrl: string | null;
   readonly intake: PublicListener;
   readonly forms: PublicListener;
   readonly subscription: PublicListener;
   readonly site: PublicListener;
-  /** What the site's listener serves. */
+  /** The folder that the site's listener serves. */
   readonly siteDir: string;
   /** The operator's listener: loopback or private, without TLS. */
   readonly opsListen: ListenPlace;
-  /** The sockets that this process was handed; empty when nobody has asked for them. */
+  /** Inherited sockets that the settings name. */
   readonly sockets: InheritedSockets;
-  /** Whom partners write to about a key. */
+  /** The address where partners ask for a key. */
   readonly contactEmail: string | null;
-  /** In which the console shows and reads times. */
+  /** The console's time zone. */
   readonly consoleTimeZone: string;
   readonly tls: TlsPaths | null;
   readonly trustedProxies: Networks;
-  /** Of any client address; `null` for the default, which has exceptions. */
+  /** Connections per client address; `null` for the default, which has exceptions. */
   readonly connectionsPerAddress: number | null;
   readonly intakeIpRate: Rate;
   readonly intakeKeyRate: Rate;
   readonly formsIpRate: Rate;
   readonly formsTenantRate: Rate;
-  /** The spam score learns from the operators. */
+  /** Whether the spam score learns from operators. */
   readonly formsSpamLearn: boolean;
   readonly publicReadRate: Rate;
-  /** Those that may have signed a digest's link; empty: there are no such links. */
+  /** Secrets that verify digest links; empty: no links. */
   readonly linkSecrets: readonly string[];
-  /** Where accepted events go, or `null`: then they are accepted and wait. */
+  /** The actions tier, or `null`: events wait. */
   readonly delivery: DeliveryConfig | null;
-  /** Who may buy a plan, or `null`: nobody. */
+  /** The checkout, or `null`. */
   readonly checkout: CheckoutConfig | null;
-  /** Where backups leave their marks, or `null`: they are not watched from here. */
+  /** The folder of backups' time stamps, or `null`. */
   readonly backupMarksDir: string | null;
-  /** How the process before this one failed, if it did. */
+  /** How the previous process failed, if it did. */
   readonly lastFailure: string | null;
 }
 
@@ -78,8 +78,9 @@ export interface PublicListener {
 }
 
 /**
- * Reads the settings of a process that was handed `sockets`; without them, of one that would be later. Throws
- * {@linkcode ConfigError} with every fault at once.
+ * Reads the settings; `sockets` are the inherited ones.
+ *
+ * @throws {ConfigError} with all faults
  */
 export function readConfig(
   environment: Environment,
@@ -90,7 +91,7 @@ export function readConfig(
   return config;
 }
 
-/** Reads the settings for whoever wants to know of them all the same: what has a fault is empty, or cannot be used. */
+/** Reads the settings without throwing; faulty ones are empty. */
 export function examineConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
@@ -149,7 +150,7 @@ export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[
   return publicSurfaces.filter((surface) => surfaces.has(surface));
 }
 
-/** Delivery runs where the intake runs, and where it is named: DECISIONS, Decided since. */
+/** Delivery runs with the intake, or where it is named: DECISIONS, Decided since. */
 function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
   const list = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "");
   const named = list ?? surfaceNames;
@@ -158,7 +159,7 @@ function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
   if (unknown.length > 0 || named.length === 0) {
     read.faults.push(`SURFACES is not a list of ${surfaceNames.join(", ")}`);
   }
-  // The intake's leads may wait for a tier; a process that was set up to deliver would do nothing and not say so.
+  // Leads may wait for a tier, but a process that only delivers would silently do nothing.
   if (list?.includes("delivery") && read.text("ACTIONS_URL") === null) {
     read.faults.push("ACTIONS_URL is not set, and SURFACES names delivery");
   }

@@ -1,6 +1,5 @@
 /**
- * Secrets that systemd hands over (`LoadCredential=`, `LoadCredentialEncrypted=`): a file each, which only this process can
- * read, named after its setting.
+ * systemd's credentials (`LoadCredential=`, `LoadCredentialEncrypted=`): one file per secret, named after its setting.
  *
  * @module
  */
@@ -9,18 +8,17 @@ import { existsSync, readdirSync } from "node:fs";
 import { ConfigError } from "./reader.ts";
 import { secretNames } from "./secret_files.ts";
 
-/** Where systemd has put them. */
+/** The variable with their folder. */
 export const credentialsName = "CREDENTIALS_DIRECTORY";
 
-// The units load a folder under this name, and systemd puts it before each file's.
+// The units load a folder with this id, which systemd prefixes to each file name.
 const prefix = "lead_";
 
 /**
- * Has the settings name the files: `lead_DATABASE_URL` becomes `DATABASE_URL_FILE`, and `lead_TLS_KEY_FILE` becomes
- * `TLS_KEY_FILE`. What is set already stays. A file that is named after nothing becomes a setting that nobody knows, which
- * stops the start with the likely name.
+ * Adds the files to the settings: `lead_DATABASE_URL` as `DATABASE_URL_FILE`, `lead_TLS_KEY_FILE` as `TLS_KEY_FILE`. Keeps
+ * existing settings. A misnamed file becomes an unknown setting, which stops the start.
  *
- * @throws {ConfigError} when they cannot be listed
+ * @throws {ConfigError} if they cannot be listed
  */
 export function takeCredentials(environment: Record<string, string | undefined>): void {
   const folder = environment[credentialsName];

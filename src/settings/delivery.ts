@@ -1,5 +1,5 @@
 /**
- * The settings of the delivery loop and of its way to the actions tier.
+ * The settings of delivery.
  *
  * @module
  */
@@ -12,10 +12,10 @@ import type { variables } from "./variables.ts";
 type Name = keyof typeof variables;
 type Reader = SettingsReader<Name>;
 
-/** What the settings say of the delivery. */
+/** The delivery's settings. */
 export type DeliveryConfig = Omit<DeliverySettings, "node" | "newLease">;
 
-/** Reads them; `null` when no actions tier is named. */
+/** Reads the settings; `null` without an actions tier. */
 export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
   const actionsUrl = read.baseUrl("ACTIONS_URL");
   if (actionsUrl === null) return null;
@@ -40,7 +40,7 @@ export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
 function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
   const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
   if (url?.protocol === "http:") {
-    // Leads never cross a network in the clear.
+    // Leads never cross a network unencrypted.
     if (isLoopbackHostname(url.hostname)) return null;
     read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
     return null;

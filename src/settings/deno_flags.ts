@@ -1,6 +1,5 @@
 /**
- * What the service and the actions process may do when they run on Deno: the narrowest flags that they work with. The
- * tests start the service with these, and docs/operating.md has them.
+ * The minimal Deno permissions of both processes. The tests use them, and the documents list them.
  *
  * @module
  */
@@ -15,8 +14,8 @@ import { variables } from "./variables.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The flags of `deno run` for `src/main.ts`, started in the repository's folder: the network, its settings, and
- * the files that it reads: `sql/`, and what the environment names as a file or folder.
+ * The flags of `deno run` for `src/main.ts` in the repository's folder: network, settings, `sql/`, and the files and
+ * folders that the environment names.
  */
 export function denoFlags(environment: Environment = {}): string[] {
   return [
@@ -25,22 +24,22 @@ export function denoFlags(environment: Environment = {}): string[] {
     "--allow-net",
     ...notifying(environment),
     `--allow-read=${["sql", ...filesOf(variables, environment)].join(",")}`,
-    // postgres.js looks for PGSSL and the like when it opens a pool.
+    // postgres.js reads PGSSL and others when it opens a pool.
     `--allow-env=${[...settingNames(), "PG*", ...systemd].join(",")}`,
   ];
 }
 
-// What systemd tells, and through what it is told: only where it wants to be.
-// Deno itself reads the last one when it starts the child that tells.
+// For systemd's notifications, if it wants them.
+// Deno reads the last one when it starts systemd-notify.
 const systemd = [...handedNames, ...supervisorNames, credentialsName, "NODE_V8_COVERAGE"];
 const notifying = ({ NOTIFY_SOCKET }: Environment) => NOTIFY_SOCKET ? ["--allow-run=systemd-notify"] : [];
 
-// Which authorities to trust beside the well-known ones, as Node names them.
+// Additional authorities, with Node's names.
 const trust = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
 
 /**
- * The flags of `deno run` for `src/actions/main.ts`, likewise. It calls servers of others, and for that Deno reads
- * the authorities to trust: the flag takes no narrower name, and without any of these every CRM call fails.
+ * The flags of `deno run` for `src/actions/main.ts`. For other servers' certificates, Deno needs to read the system's
+ * authorities.
  */
 export function actionsDenoFlags(environment: Environment = {}): string[] {
   const files = [...filesOf(actionsVariables, environment), environment.NODE_EXTRA_CA_CERTS || []].flat();
@@ -62,7 +61,7 @@ function filesOf(settings: Readonly<Record<string, unknown>>, environment: Envir
     .concat(environment[credentialsName] ?? [], environment[runtimeFolderName] ?? []);
 }
 
-/** The names of the settings, and of the files in which secret ones may stand. */
+/** The names of settings, and of their secret files. */
 function namesOf(settings: Readonly<Record<string, unknown>>): string[] {
   return [
     ...Object.keys(settings),
@@ -70,7 +69,7 @@ function namesOf(settings: Readonly<Record<string, unknown>>): string[] {
   ];
 }
 
-/** The names of the settings; several that begin alike are one pattern, so that a person can read the command. */
+/** The names, with common prefixes merged into patterns for readability. */
 function settingNames(): string[] {
   const groups = Map.groupBy(namesOf(variables), (name) => name.replace(/_.*/, "_*"));
   return [...groups].map(([pattern, names]) => names.length === 1 ? names[0] as string : pattern);

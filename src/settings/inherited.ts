@@ -1,6 +1,5 @@
 /**
- * Listening sockets that the process was started with, as systemd's socket units hand them over: they stay open while one
- * process follows another, and two processes may share them.
+ * Inherited listening sockets (systemd's socket activation), which stay open across restarts and can be shared.
  *
  * @module
  */
@@ -8,28 +7,28 @@
 /** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A listening socket by the name that its socket unit gives it (`FileDescriptorName=`). */
+/** A socket with its unit's `FileDescriptorName=`. */
 export interface NamedSocket {
   readonly socket: string;
 }
 
-/** The descriptors that were handed over, by name: one each, unless socket units share a name. */
+/** Descriptors by name; several if socket units share a name. */
 export type InheritedSockets = ReadonlyMap<string, readonly number[]>;
 
-/** What systemd tells of them, as variables of the environment. */
+/** systemd's environment variables. */
 export const handedNames = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
 
 const firstDescriptor = 3;
-// systemd's own bound for a unit is the number of files it may open; nobody has this many listeners.
+// An upper bound on inherited sockets.
 const socketsMax = 100;
 
-/** The name that stands in a setting such as `fd:intake`, or `null` when it names no socket. */
+/** The socket's name in a setting such as `fd:intake`, or `null`. */
 export function socketName(text: string): string | null {
   return /^fd:([^:\s\p{Cc}]{1,255})$/u.exec(text)?.[1] ?? null;
 }
 
 /**
- * The sockets of the process `pid`. What was meant for another process, as a child inherits it, is none.
+ * The sockets passed to the process `pid`; a child's inherited variables do not count.
  *
  * Source: sd_listen_fds(3).
  */
@@ -46,8 +45,7 @@ export function inheritedSockets(environment: Environment, pid: number): Inherit
 }
 
 /**
- * What is wrong with the sockets that settings name, one sentence each: one that was not handed over, a name that several have,
- * and one that nobody would answer on.
+ * Faults of the sockets, one sentence each: named but not inherited, ambiguous, or inherited but unused.
  */
 export function socketFaults(
   named: readonly (readonly [variable: string, socket: string])[],

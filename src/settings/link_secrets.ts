@@ -1,15 +1,15 @@
 /**
- * The setting that signs links in mails: the actions process makes them, and the forms' listener takes them.
+ * The secret of links in digests: the actions process signs them, the forms' listener verifies them.
  *
  * @module
  */
 
 import type { SettingsReader } from "./reader.ts";
 
-/** What is shorter can be guessed. */
+/** Shorter secrets could be guessed. */
 const lengthMin = 32;
 
-/** The secrets, the one that signs first; empty when there are none. */
+/** The secrets, the signing one first. */
 export function readLinkSecrets(read: SettingsReader<"FORMS_LINK_SECRET">): readonly string[] {
   const text = read.text("FORMS_LINK_SECRET");
   if (text === null) return [];

@@ -1,5 +1,5 @@
 /**
- * The rules for where a process listens: what may be at a public address, and what may share a listener.
+ * Validates listen addresses: which may be public, and which may share a listener.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import { isPrivateOrLoopback } from "../http/addresses.ts";
 import { type InheritedSockets, socketFaults } from "./inherited.ts";
 import type { ListenAddress, ListenPlace } from "./reader.ts";
 
-/** A listener as its settings have it. */
+/** A configured listener. */
 export interface Place {
-  /** The surface: `intake` of `INTAKE_LISTEN` and `INTAKE_URL`; `ops` is the operator's. */
+  /** The surface, such as `intake` for `INTAKE_LISTEN` and `INTAKE_URL`. */
   readonly name: string;
   readonly listen: ListenPlace;
-  /** The public base address, or `null` for the listener's own. */
+  /** The public base URL, or `null` for the listener's own. */
   readonly url: string | null;
 }
 
-/** What is wrong with the listeners of a process, one sentence each; sockets are looked at when they are given. */
+/** Faults of a process's listeners, one sentence each; sockets are checked if given. */
 export function placeFaults(
   places: readonly Place[],
   { isSecure, sockets }: { readonly isSecure: boolean; readonly sockets: InheritedSockets | null },
@@ -39,10 +39,8 @@ export function placeFaults(
 }
 
 /**
- * Says what is wrong with the address that a variable has a listener bound to, or `null`. Of a socket that was handed over
- * the address shows only when the listener is open, and this is asked then.
- *
- * The whole view of everything is for the operator alone, whatever stands before the public listeners.
+ * The fault of a listener's address, or `null`. For an inherited socket, call it once the listener is open. The operator's
+ * listener must not be public.
  */
 export function addressFault(
   variable: string,
@@ -54,7 +52,7 @@ export function addressFault(
     return `${variable} is a public address (${host}); it takes a loopback or private one only`;
   }
   if (isSecure) {
-    // Source: SPEC, Limits (network). On `::` Linux takes IPv4 too, but a name with such an address would be published.
+    // Source: SPEC, Limits (network). On `::` Linux accepts IPv4 too, but its DNS name would have an IPv6 address.
     if (isIPv6(host)) {
       return `${variable} is a public IPv6 address (${host}); the service has an IPv4 address and no other: listen on ` +
         `that, or on 0.0.0.0`;
@@ -73,7 +71,7 @@ function opsFaults(places: readonly Place[]): string[] {
     .map(({ name }) => `OPS_LISTEN and ${variableOf(name)} are one address; the operator's is its own`);
 }
 
-/** Surfaces on one address are told apart by Host, so each needs a name of its own. */
+/** Surfaces on one address are distinguished by Host, so each needs its own name. */
 function sharedFaults(places: readonly Place[]): string[] {
   const names = new Map<string, string>();
   const open = places.filter(({ name }) => name !== "ops");
@@ -92,7 +90,7 @@ function sharedFaults(places: readonly Place[]): string[] {
   });
 }
 
-/** The variables that name sockets, with these. */
+/** The variables that name sockets. */
 export function socketsOf(
   places: readonly (readonly [variable: string, listen: ListenPlace | null])[],
 ): (readonly [variable: string, socket: string])[] {
@@ -102,8 +100,7 @@ export function socketsOf(
 }
 
 /**
- * What a listener is opened at: an address, or the descriptor of the socket, which {@linkcode socketFaults} had no fault
- * with.
+ * What to listen on: an address, or an inherited socket that {@linkcode socketFaults} has checked.
  */
 export function openAt(
   place: ListenPlace,
@@ -115,19 +112,19 @@ export function openAt(
   return { fd };
 }
 
-/** Whether two listeners are one; two on port 0 get different ports. */
+/** Whether two listeners are the same; port 0 never is. */
 export function isSame(one: ListenPlace, other: ListenPlace): boolean {
   const isAnyPort = "port" in one && one.port === 0;
   return !isAnyPort && placeText(one) === placeText(other);
 }
 
-/** Where a listener is, as its setting has it. */
+/** A listener's address as configured. */
 export function placeText(place: ListenPlace): string {
   if ("socket" in place) return `fd:${place.socket}`;
   return `${place.host.includes(":") ? `[${place.host}]` : place.host}:${place.port}`;
 }
 
-/** The variable that says where a surface listens. */
+/** The variable of a surface's listen address. */
 export function variableOf(name: string): string {
   return `${name.toUpperCase()}_LISTEN`;
 }

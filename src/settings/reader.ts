@@ -1,6 +1,5 @@
 /**
- * Reads settings from an environment, one variable at a time: faults are collected and reported together, and no
- * value that may be a secret is repeated in a message.
+ * Reads settings from an environment, collecting faults. Messages never repeat a value that may be secret.
  *
  * @module
  */
@@ -15,19 +14,19 @@ import { type NamedSocket, socketName } from "./inherited.ts";
 import { readSecretFiles } from "./secret_files.ts";
 import { likelyTimeZone, timeZoneName } from "./time_zone.ts";
 
-/** An address to listen on; port 0 asks the system for a free one. */
+/** A listen address; port 0 is any free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where a process listens: at an address, or on a socket that it was handed. */
+/** A listen address or an inherited socket. */
 export type ListenPlace = ListenAddress | NamedSocket;
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that cannot be used; `faults` has one sentence for each. */
+/** Invalid settings; `faults` has one sentence per fault. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly faults: readonly string[];
@@ -38,20 +37,20 @@ export class ConfigError extends Error {
   }
 }
 
-/** The variables that name the PEM files of one end of a TLS connection; `ca` is what it trusts. */
+/** Variables with PEM files of a TLS endpoint; `ca` is what it trusts. */
 export interface TlsVariables<Name extends string> {
   readonly cert: Name;
   readonly key: Name;
   readonly ca?: Name;
 }
 
-/** Reads the variables of a table. An empty variable counts as unset. */
+/** Reads a table's variables; an empty one counts as unset. */
 export class SettingsReader<Name extends string> {
   readonly #variables: Readonly<Record<Name, { readonly default: string }>>;
   readonly #environment: Environment;
-  /** Those that stand in files. */
+  /** Secrets from files. */
   readonly #secrets: Environment;
-  /** What is wrong, one sentence each. */
+  /** The faults, one sentence each. */
   readonly faults: string[] = [];
 
   constructor(variables: Readonly<Record<Name, { readonly default: string }>>, environment: Environment) {
@@ -62,13 +61,13 @@ export class SettingsReader<Name extends string> {
     this.faults.push(...faults);
   }
 
-  /** The variable's text, or `null`. */
+  /** A variable's text, or `null`. */
   text(name: Name): string | null {
     const value = (this.#secrets[name] ?? this.#environment[name])?.trim();
     return value === undefined || value === "" ? null : value;
   }
 
-  /** The address of a PostgreSQL database; required. */
+  /** A PostgreSQL URL; required. */
   databaseUrl(name: Name): string {
     const value = this.text(name);
     if (value === null) {
@@ -78,7 +77,7 @@ export class SettingsReader<Name extends string> {
     return value ?? "";
   }
 
-  /** The same of one that is not required, and leads past any pooler; `null` when it is not set. */
+  /** An optional PostgreSQL URL without a pooler, or `null`. */
   directDatabaseUrl(name: Name): string | null {
     const value = this.text(name);
     if (value !== null && this.#checkDatabaseUrl(name, value) && parseDatabaseUrl(value).isPooled) {
@@ -93,7 +92,7 @@ export class SettingsReader<Name extends string> {
     return fault === null;
   }
 
-  /** The base address of a surface, a tier or a provider, without a path; `null` when it is not set. */
+  /** A base URL without a path, or `null`. */
   baseUrl(name: Name, example = "https://intake.example.com"): string | null {
     const value = this.text(name);
     if (value === null) return null;
@@ -104,7 +103,7 @@ export class SettingsReader<Name extends string> {
     return value.replace(/\/+$/, "");
   }
 
-  /** An address to listen on; one that has no default is given an example. */
+  /** A listen address; `example` is for variables without a default. */
   listen(name: Name, fallback: string = this.#variables[name].default): ListenAddress {
     const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(this.text(name) ?? fallback);
     const host = match?.[1] ?? match?.[2] ?? "";
@@ -117,13 +116,13 @@ export class SettingsReader<Name extends string> {
     return { host, port };
   }
 
-  /** An address to listen on, or `fd:NAME`: the socket of that name which the process was handed. */
+  /** A listen address, or `fd:NAME` for an inherited socket. */
   listenPlace(name: Name, fallback?: string): ListenPlace {
     const socket = socketName(this.text(name) ?? "");
     return socket === null ? this.listen(name, fallback) : { socket };
   }
 
-  /** A list of networks, empty when unset. */
+  /** A list of networks; empty if unset. */
   networks(name: Name): Networks {
     try {
       return parseNetworks(this.text(name) ?? "");
@@ -159,8 +158,7 @@ export class SettingsReader<Name extends string> {
   }
 
   /**
-   * Makes sure that the files are there, hold what they should and can be used with one another. The service would
-   * find out too, but only after it has opened the database, and one fault at a time.
+   * Validates TLS files and their combination, so that faults are reported together and before the database is opened.
    */
   checkTlsFiles(names: TlsVariables<Name>, whyNeeded: string): void {
     const certificate = (pem: string) => new X509Certificate(pem);
@@ -176,7 +174,7 @@ export class SettingsReader<Name extends string> {
     try {
       createSecureContext({ cert: cert.text, key: key.text, ca: ca.text });
     } catch (error) {
-      // Such as a key that is too short, or a chain that is broken behind its first certificate.
+      // Such as a short key, or a broken chain after the first certificate.
       this.faults.push(`${both} cannot be used for TLS (${codeOf(error)})`);
     }
   }
@@ -196,7 +194,7 @@ export class SettingsReader<Name extends string> {
     }
   }
 
-  /** The text of a file that a variable names; `null` when it is not set or cannot be read, which is a fault. */
+  /** The contents of a variable's file; `null` if unset, or unreadable, which is a fault. */
   #fileText(name: Name, whyNeeded: string): string | null {
     const file = this.text(name);
     if (file === null) {

@@ -1,6 +1,5 @@
 /**
- * Secrets that stand in files, as systemd's credentials and orchestrators hand them out: instead of `NAME` the
- * environment has `NAME_FILE`, a path.
+ * Secrets in files: `NAME_FILE` with a path instead of `NAME`, for systemd's credentials and orchestrators.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import { readFileSync } from "node:fs";
 /** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The settings that are secret. Source: DECISIONS, Decided since (Secrets). */
+/** Secret settings. Source: DECISIONS, Decided since (Secrets). */
 export const secretNames = [
   "DATABASE_URL",
   "DATABASE_LISTEN_URL",
@@ -21,15 +20,14 @@ export const secretNames = [
   "FORMS_LINK_SECRET",
 ] as const;
 
-/** What stood in files, by the name of the setting, and what is wrong, one sentence each. */
+/** Secrets by setting, and faults, one sentence each. */
 export interface FiledSecrets {
   readonly secrets: Readonly<Record<string, string>>;
   readonly faults: readonly string[];
 }
 
 /**
- * Reads those of the named settings that are secret and in files. A file is read once, here, and white space around its
- * text is no part of it.
+ * Reads the named secret settings that are in files, without surrounding white space.
  */
 export function readSecretFiles(
   environment: Environment,
@@ -54,8 +52,7 @@ export function readSecretFiles(
 }
 
 /**
- * Puts the secrets that stand in files among the variables, for whoever hands these on. Returns what is wrong with the
- * files; those that have a fault stay as they are.
+ * Replaces `NAME_FILE` variables by their secrets. Returns the faults; faulty ones stay.
  */
 export function takeSecrets(environment: Record<string, string | undefined>): readonly string[] {
   const { secrets, faults } = readSecretFiles(environment);

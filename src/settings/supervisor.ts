@@ -1,6 +1,5 @@
 /**
- * What systemd tells a process of itself: where it wants to hear that the process is ready, how often that it is alive, and
- * how the one before it ended.
+ * systemd's variables: the notification socket, the watchdog interval, and how the previous process ended.
  *
  * @module
  */
@@ -11,22 +10,22 @@ import { join } from "node:path";
 /** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where `scripts/systemd/backoff.sh` notes how a process failed. Source: systemd.exec(5), `RuntimeDirectory=`. */
+/** Where `scripts/systemd/backoff.sh` records failures. Source: systemd.exec(5), `RuntimeDirectory=`. */
 export const runtimeFolderName = "RUNTIME_DIRECTORY";
 
-/** The variables that are read here. */
+/** The variables read here. */
 export const supervisorNames = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", runtimeFolderName] as const;
 
-/** Whoever watches over the process. */
+/** The supervisor. */
 export interface Supervisor {
-  /** The socket on which it listens. */
+  /** Its notification socket. */
   readonly socket: string;
-  /** A sign of life is wanted at least this often, in milliseconds; `null`: never. */
+  /** The watchdog interval in milliseconds, or `null`. */
   readonly watchdogMs: number | null;
 }
 
 /**
- * Reads it; `null` when nobody wants to be told.
+ * Reads the supervisor, or `null` without one.
  *
  * Source: sd_notify(3), sd_watchdog_enabled(3).
  */
@@ -39,8 +38,7 @@ export function readSupervisor(environment: Environment, pid: number): Superviso
 }
 
 /**
- * How the process before this one failed, in systemd's word: `watchdog`, `oom-kill`, `signal` and so on; `null` when it
- * ended in good order, or nobody knows.
+ * How the previous process failed, as systemd's result (`watchdog`, `oom-kill`, `signal`, …); `null` if it did not.
  *
  * Source: systemd.exec(5), `$SERVICE_RESULT`.
  */

@@ -1,5 +1,5 @@
 /**
- * Finds settings that are misspelled: a name that nobody reads would otherwise be a limit that is not set.
+ * Finds misspelled settings, which would otherwise be ignored.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import type { Environment } from "./reader.ts";
 import { secretNames } from "./secret_files.ts";
 import { variables } from "./variables.ts";
 
-/** What {@linkcode variables} and {@linkcode actionsVariables} have; either process may be given the other's. */
+/** All known names; either process may have the other's. */
 const known: readonly string[] = [
   ...Object.keys(variables),
   ...Object.keys(actionsVariables),
   ...secretNames.map((name) => `${name}_FILE`),
 ];
 
-/** Names that begin like ours and that others give, many of them to processes whose people never see them. */
+/** Names with our prefixes that other software sets. */
 const foreign: readonly RegExp[] = [
-  // Half the world's programs have a DATABASE_ something of their own.
+  // Many programs have a DATABASE_ variable.
   /^DATABASE_/,
-  // A shell may have what a client of ours reads, or a tool of the payment provider.
+  // Variables of our clients and of the payment provider's tools.
   /^(INTAKE|FORMS|STRIPE)_API_KEY$/,
-  // A runner of GitHub's gives these to every step.
+  // GitHub's runners set these.
   /^ACTIONS_(RUNTIME|CACHE|RESULTS|ID_TOKEN|ORCHESTRATION|RUNNER|STEP)_/,
-  // Kubernetes and linked containers tell of a neighbour that is called intake, forms, site and so on.
+  // Kubernetes and container links describe a service named intake, forms, site and so on.
   /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/,
 ];
 
-/** The same, of a name that might be a misspelling too: a neighbour's address, where a person writes a number. */
+/** The same for possible misspellings, recognized by a value that is a service's URL. */
 const neighbour = { name: /_PORT$/, value: /^(tcp|udp|sctp):\/\// };
 
 const prefixes = new Set(
@@ -39,11 +39,8 @@ const prefixes = new Set(
 );
 
 /**
- * One sentence for each variable that begins like one of ours and is none, with the likely name; its value is not
- * repeated. An empty variable counts as unset.
- *
- * A runtime that lets this process see only the variables that it names (Deno with `--allow-env=…`) cannot list them:
- * then nothing is found.
+ * One sentence per unknown variable with one of our prefixes, with the likely name and without its value. Empty variables
+ * count as unset. Deno with `--allow-env=…` cannot list variables, so it finds nothing there.
  *
  * Source: DECISIONS, Decided since (Misspelled settings).
  */

@@ -8,8 +8,7 @@ import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/node/defences/bounds.ts";
 
 /**
- * Every variable that {@linkcode readConfig} reads. The tables of docs/configuration.md and the Deno permissions are
- * generated from it.
+ * Every variable that {@linkcode readConfig} reads; docs/configuration.md and the Deno permissions are generated from it.
  */
 export const variables = {
   DATABASE_URL: {

@@ -1,5 +1,5 @@
 /**
- * What a notification says, whatever shows it: its lines and links, made of what strangers have sent.
+ * A notification's content, independent of its format: lines and links from strangers' data.
  *
  * @module
  */
@@ -9,62 +9,62 @@ import { dialable } from "../../lead/dial.ts";
 import { decode, members, spaceEnd, valueEnd } from "../../lead/json.ts";
 import type { DeliveredEvent } from "../event.ts";
 
-/** Whose people read the notification. */
+/** The recipients. */
 export interface Reader {
   /** The tenant's name. */
   readonly name: string;
-  /** IANA; the times that they read. */
+  /** IANA time zone. */
   readonly timeZone: string;
 }
 
-/** A thing to tap. The address is made by us, of what has been checked. */
+/** A button. Its URL is ours, from validated parts. */
 export interface Button {
   readonly label: string;
-  /** Under it, smaller. */
+  /** Small text below. */
   readonly detail: string;
   readonly href: string;
 }
 
-/** Lines under a heading of their own. */
+/** Lines with a heading. */
 export interface Section {
   readonly heading: string;
   readonly rows: readonly Row[];
 }
 
-/** A number to be seen at a glance. */
+/** A prominent number. */
 export interface Figure {
   readonly value: string;
   readonly label: string;
-  /** Under it, smaller. */
+  /** Small text below. */
   readonly detail: string;
 }
 
-/** A notification. All of it is text that can do nothing but be read, except where `href` says otherwise. */
+/** A notification: plain text, except for links in `href`. */
 export interface Notification {
   /** One line. */
   readonly subject: string;
-  /** What a list of mails shows behind the subject. */
+  /** The preview text in a list of mails. */
   readonly preheader: string;
-  /** Above everything else, in a colour that warns. */
+  /** A warning at the top. */
   readonly banner: string | null;
-  /** Small, above the title. */
+  /** Small text above the title. */
   readonly opening: string;
   readonly title: string;
   readonly subtitle: string;
   readonly buttons: readonly Button[];
   readonly figures: readonly Figure[];
-  /** What somebody wrote, in his words. */
+  /** The sender's own words. */
   readonly quote: { readonly heading: string; readonly text: string } | null;
-  /** To be known before one acts. */
+  /** Notes to read before acting. */
   readonly notes: readonly string[];
   readonly sections: readonly Section[];
-  /** At the end, small. */
+  /** Small text at the end. */
   readonly about: readonly Row[];
-  /** Where an answer goes, when not to the sender: one plain address. */
+  /** The Reply-To address, if not the sender's. */
   readonly replyTo: string | null;
 }
 
-/** A notification that has nothing but what it must have. */
+/** An empty notification. */
 export const bareNotification = {
   banner: null,
   buttons: [],
@@ -75,43 +75,43 @@ export const bareNotification = {
   replyTo: null,
 } as const satisfies Partial<Notification>;
 
-/** One line: a name and its value, which may have several lines. */
+/** A name and its value, possibly of several lines. */
 export interface Row {
   readonly label: string;
   readonly value: string;
-  /** What the value leads to; with a text of its own, that stands behind the value. Made by us, of what was checked. */
+  /** The value's link, or a separate link after it. Our own URL, from validated parts. */
   readonly link?: { readonly href: string; readonly text?: string };
 }
 
-/** One member of a JSON object. */
+/** A member of a JSON object. */
 export interface Part {
   readonly name: string;
-  /** The value as it was written. */
+  /** The value's JSON text. */
   readonly valueText: string;
 }
 
-/** The members of an object; of duplicates the last. */
+/** The members of an object; the last of duplicates. */
 export function lastMembers(objectText: string): Part[] {
   const byName = new Map(members(objectText).map(({ name, valueText }) => [name, valueText]));
   return [...byName].map(([name, valueText]) => ({ name, valueText }));
 }
 
-/** A line under a readable name. */
+/** A line with a readable name. */
 export function rowOf({ name, valueText }: Part): Row {
   return { label: labelOf(name), value: readable(valueText) };
 }
 
-/** Whether a value says nothing: `null`, or a string of white space. */
+/** Whether a value is `null` or blank. */
 export function isBlank(valueText: string): boolean {
   return valueText === "null" || valueText.startsWith('"') && shownValue(valueText).trim() === "";
 }
 
-/** So deep is a value shown as lines; what lies deeper stays as it was written. */
+/** Deeper values are shown as JSON. */
 const depthMax = 4;
 
 /**
- * A value in words: yes and no, lists with commas, the members of an object one a line, what is inside them indented.
- * Digits stay as they were written.
+ * A value as text: yes and no, lists with commas, an object's members one per line, nested ones indented. Digits stay as
+ * sent.
  */
 export function readable(valueText: string, depth = 0): string {
   if (valueText === "true") return "yes";
@@ -133,14 +133,14 @@ function entry(label: string, value: string): string {
   return value.includes("\n") ? `${label}\n  ${value.replaceAll("\n", "\n  ")}` : `${label} ${value}`;
 }
 
-/** The elements of a valid JSON array, as they were written. */
+/** The JSON texts of an array's elements. */
 function elements(arrayText: string): string[] {
   const found: string[] = [];
   let at = spaceEnd(arrayText, 1);
   while (at < arrayText.length - 1) {
     const end = valueEnd(arrayText, at);
     found.push(arrayText.slice(at, end));
-    // Past the comma to the next element, or past the closing bracket.
+    // Skip the comma or the closing bracket.
     at = spaceEnd(arrayText, spaceEnd(arrayText, end) + 1);
   }
   return found;
@@ -154,17 +154,17 @@ export function labelOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A string as its text, anything else as it was written. */
+/** A string's text, or the JSON text of anything else. */
 function shownValue(valueText: string): string {
   return visible(valueText.startsWith('"') ? decode(valueText) : valueText);
 }
 
-/** Text of one line. */
+/** Text in one line. */
 export function inline(text: string): string {
   return visible(text).replaceAll("\n", " ");
 }
 
-/** Text without what cannot be seen or turns text around; line breaks stay. */
+/** Text without invisible and bidirectional control characters; keeps line breaks. */
 export function visible(text: string): string {
   if (/^[\x20-\x7e\n]*$/.test(text)) return text;
   return text.toWellFormed().replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replaceAll("\t", " ")
@@ -184,10 +184,8 @@ const formats = {
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
 /**
- * The time in words, in English, as is everything that the service writes.
- *
- * Chosen: a zone that this process does not know, since it has other tables of them than the database, is UTC: a mail
- * without the wished zone is better than none.
+ * The time in English. Chosen: UTC for a zone that this runtime does not know, because a mail without the zone is better
+ * than none.
  */
 export function localTime(at: string | number, timeZone: string, form: keyof typeof formats): string {
   const format = (zone: string) => new Intl.DateTimeFormat("en-US", { ...formats[form], timeZone: zone });
@@ -197,15 +195,15 @@ export function localTime(at: string | number, timeZone: string, form: keyof typ
   } catch {
     made = format("UTC");
   }
-  // Some runtimes put a narrow space before AM and PM.
+  // Some runtimes write a narrow space before AM and PM.
   return made.format(new Date(at)).replace(/\p{Zs}/gu, " ");
 }
 
-/** What was sent, as text; empty for what was not. */
+/** A sent value as text, or `""`. */
 interface Contact {
   readonly phone: string;
   readonly email: string;
-  /** Lines of the place. */
+  /** The address lines. */
   readonly street: string;
   readonly city: string;
   readonly state: string;
@@ -214,21 +212,20 @@ interface Contact {
   readonly country: string;
 }
 
-/** How he is reached. */
+/** How to reach the sender. */
 interface Reach {
   readonly buttons: readonly Button[];
   readonly rows: readonly Row[];
-  /** The address, when it has the shape of one. */
+  /** The mail address, if well-formed. */
   readonly email: string | null;
-  /** Whether a number was sent that nobody can dial with a tap. */
+  /** Whether the number cannot be dialed with a tap. */
   readonly isPhoneDoubtful: boolean;
 }
 
 /**
- * One plain address of ASCII letters, which means the same to every mail program and server: nothing in it ends a
- * header or begins another recipient, and nothing of it is special in a `mailto:` address.
+ * One plain ASCII address without characters that are special in a header or a `mailto:` link.
  *
- * Chosen: narrower than what the envelope takes for an address. Whatever is beyond it is shown, and can be copied.
+ * Chosen: narrower than the envelope's rule; other addresses are shown as text.
  */
 const plainAddress =
   /^(?=.{6,254}$)(?=[^@]{1,64}@)[A-Za-z0-9_](?:[A-Za-z0-9_+'-]|\.(?=[A-Za-z0-9_+'-]))*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
@@ -243,7 +240,7 @@ export function townOf({ city, state }: Pick<Contact, "city" | "state">): string
   return [city, state].filter((part) => part !== "").map(inline).join(", ");
 }
 
-/** Reads a contact. */
+/** Extracts the contact. */
 export function reachOf(contact: Contact): Reach {
   const { phone, email } = contact;
   const number = phone === "" ? null : dialable(phone, contact.country);
@@ -286,21 +283,20 @@ function placeRows(contact: Contact): Row[] {
   return [{ label: street === "" ? "Place" : "Address", value: lines.join("\n"), ...link }];
 }
 
-/** `CA` as Canada; what is no code of a country stays what it is. */
+/** `CA` as Canada; other text is kept. */
 function countryName(country: string): string {
   if (!/^[A-Z]{2}$/.test(country)) return inline(country);
   return new Intl.DisplayNames("en", { type: "region" }).of(country) ?? country;
 }
 
-/** What Google takes of an address. */
+/** Maximum length of a Google Maps query. */
 const mapLengthMax = 2_000;
 
 /**
- * The street address on a map.
+ * A map link for a street with a city or postal code; less would be a pin in the wrong place.
  *
- * Chosen: Google's address for searches, which is documented for every platform, needs no key, and opens the map's own
- * program on Android and iOS where there is one; `geo:` opens nothing in most mail programs, and Apple's nothing on
- * Android. Only of a street with a city or a postal code: anything less is a pin in the wrong place.
+ * Chosen: Google's search URL, which needs no key and opens the maps app on Android and iOS; `geo:` does nothing in most
+ * mail programs.
  *
  * Source: Google, Maps URLs (search).
  */
@@ -312,7 +308,7 @@ function mapOf({ street, city, state, zip, country }: Contact): string | null {
   return href.length > mapLengthMax ? null : href;
 }
 
-/** When it came, what the kind of event adds, where it came from, and by which id the service knows it. */
+/** The closing lines: time, kind-specific ones, source and event id. */
 export function aboutRows(event: DeliveredEvent, reader: Reader, more: readonly Row[]): Row[] {
   return [
     { label: "Received", value: localTime(event.receivedAt, reader.timeZone, "moment") },
@@ -323,8 +319,7 @@ export function aboutRows(event: DeliveredEvent, reader: Reader, more: readonly 
 }
 
 /**
- * The flags as whoever reads the lead understands them; those of the contract are for whoever sends it. Empty for what
- * the notification shows by itself.
+ * The flags in words for the lead's reader; empty for flags that the notification shows anyway.
  */
 const flagNotes: Readonly<Record<Flag, string>> = {
   phone_unnormalized: "The phone number could not be checked. It is shown as it was sent.",
@@ -335,11 +330,11 @@ const flagNotes: Readonly<Record<Flag, string>> = {
   country_unrecognized: "The country was not recognized. It is shown as it was sent.",
 };
 
-/** What is to be known before one acts. */
+/** Notes to read before acting. */
 export function notesOf(event: DeliveredEvent, reach: Reach): string[] {
   return event.flags.flatMap((flag) => {
     if (!Object.hasOwn(flagNotes, flag)) return [labelOf(flag)];
-    // A number that can be dialled with a tap needs no warning.
+    // A number with a Call button needs no warning.
     if (flag === "phone_unnormalized" && !reach.isPhoneDoubtful) return [];
     const note = flagNotes[flag as Flag];
     return note === "" ? [] : [note];

@@ -1,5 +1,5 @@
 /**
- * The notification of a day: what came and what waits, in numbers. Nothing of a lead.
+ * The daily digest: counts of what arrived and waits.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/de
 import { bareNotification, inline, localTime, type Notification, type Row, visible } from "./content.ts";
 
 /**
- * Writes it; `releaseLink` makes the address that releases a held submission, and `null` is for no such addresses.
+ * Renders the digest; `releaseLink` creates the link that releases a held submission, or is `null`.
  *
- * Chosen: it comes on a day without a lead too, so that silence is told from a digest that is broken.
+ * Chosen: sent on days without leads too, so that silence differs from a failure.
  */
 export function digestNotification(
   { name, timeZone, since, until, isBehind, figures }: ClaimedDigest,
@@ -109,12 +109,12 @@ function waitingRows(figures: DigestFigures): Row[] {
   ];
 }
 
-/** What came beside the rest, and to nobody. */
+/** Held and rejected submissions. */
 function heldText(number: number): string {
   return number === 0 ? "" : `, ${plain(number)} held as spam`;
 }
 
-/** Of what waits. */
+/** The waiting events. */
 function count(number: number): string {
   return number > countMax ? `more than ${countMax.toLocaleString("en-US")}` : plain(number);
 }

@@ -1,5 +1,5 @@
 /**
- * The notification of an event: a lead, or what a form was filled in with.
+ * The notification of a lead or a form submission.
  *
  * @module
  */
@@ -31,12 +31,12 @@ import {
   visible,
 } from "./content.ts";
 
-/** Chosen: a phone shows forty characters of a subject or so, and the name comes last. */
+/** Chosen: a phone shows about forty characters of a subject; the name comes last. */
 const projectLengthMax = 60;
 const placeLengthMax = 40;
 const nameLengthMax = 80;
 
-/** `Kitchen remodel in Portland: Grace Hopper`; what is empty is left out. */
+/** Such as `Kitchen remodel in Portland: Grace Hopper`; omits empty parts. */
 function subjectOf(
   { what, place, name }: { readonly what: string; readonly place: string; readonly name: string },
 ): string {
@@ -45,38 +45,35 @@ function subjectOf(
   return short(what, projectLengthMax) + where + who;
 }
 
-/** Text of one line, cut at so many characters. */
+/** One line, truncated. */
 function short(text: string, lengthMax: number): string {
-  // No more is looked at than can be shown: white space collapses, and a character has a few units.
+  // Examines a bounded prefix: white space collapses, and a character may have several units.
   const start = unlinked(inline(text.slice(0, 8 * lengthMax)));
-  // Nor is anything an encoded word of a header, which mail programs would read as something else.
+  // Must not look like an encoded word, which mail programs would decode.
   const line = start.replaceAll("=?", "= ?").replace(/\s+/g, " ").trim();
   const characters = [...line];
   return characters.length <= lengthMax ? line : `${characters.slice(0, lengthMax - 1).join("").trimEnd()}…`;
 }
 
-/** Chosen: what a list of mails shows of one at most. */
+/** Chosen: the most that a list of mails shows. */
 const preheaderPartLengthMax = 120;
 
-/** What stands behind the subject in a list of mails. */
+/** The preview text in a list of mails. */
 function preheaderOf(parts: readonly string[]): string {
   return parts.map((part) => short(part, preheaderPartLengthMax)).filter((part) => part !== "").join(" · ");
 }
 
-/** The fields that have a place of their own in the notification. */
+/** Fields with their own place in the notification. */
 const placed = [
   ...["first_name", "last_name", "phone", "email", "street_address", "city", "state", "zip", "country"],
   ...["project_service", "project_area", "project_material", "project_details", "external_id", "cost_cents"],
 ];
 
-/** What the services are called behind a part of the home. */
+/** The services' names after a part of the home. */
 const nouns: Readonly<Record<string, string>> = { maintain: "maintenance" };
 
 /**
- * Writes it.
- *
- * Chosen: in the order in which the reader acts: buttons, what is wanted, how and where to reach whom; what the lead
- * cost and where it came from last. In English, like everything that the service writes.
+ * Renders a lead in the order in which the reader acts: buttons, request, contact, place; cost and source last.
  */
 function leadNotification(event: DeliveredEvent, reader: Reader): Notification {
   const parts = lastMembers(event.content);
@@ -139,7 +136,7 @@ function projectOf(area: string, service: string): string {
   return capitalized(inline(`${areaWords(area)} ${noun}`).trim());
 }
 
-/** The one of the vocabulary that lower case does not do justice to. */
+/** The vocabulary's term that keeps its upper case. */
 function areaWords(area: string): string {
   return area === "hvac" ? "HVAC" : area;
 }
@@ -155,7 +152,7 @@ function dollars(centsText: string): string {
     : visible(centsText);
 }
 
-/** Names of the campaign's parameters for people. */
+/** Labels of campaign parameters. */
 const campaignLabels: Readonly<Record<string, string>> = {
   utm_source: "Campaign source",
   utm_medium: "Campaign medium",
@@ -167,17 +164,13 @@ const campaignLabels: Readonly<Record<string, string>> = {
 
 const visitNames = ["page_url", "referrer"];
 
-/** So many fields are looked through for the contact. Chosen: as many as when the submission was taken. */
+/** Fields to search for the contact; as many as at acceptance. */
 const comparedFieldsMax = 500;
 const formNameLengthMax = 40;
 
 /**
- * Writes it.
- *
- * Chosen: fields in the order of the form under readable labels; yes and no for booleans; what was left blank is left
- * out, because a form sends every field and people read what was filled in; the addresses of the page and of the one
- * before stand with the campaign, apart from what the visitor wrote. The contact is found as for the operator's search,
- * and stands first; nothing of the place is told twice.
+ * Renders a submission: the contact first, then the fields in the form's order with readable labels, without blank ones;
+ * page URLs stand with the campaign.
  */
 function submissionNotification(event: DeliveredEvent, reader: Reader): Notification {
   const fields = lastMembers(event.content).filter(({ valueText }) => !isBlank(valueText));
@@ -231,12 +224,12 @@ function campaignRow({ name, valueText }: Part): Row {
   return { label, value: readable(valueText) };
 }
 
-/** `roof-quote` as "roof quote"; the word form follows by itself. */
+/** `roof-quote` as "roof quote"; the word "form" follows. */
 function formWords(formKey: string): string {
   return short(labelOf(formKey).toLowerCase().replace(/(?: |^)form$/, "") || "form", formNameLengthMax);
 }
 
-/** Whom the fields tell of; `told` are those of them that need not be told again. */
+/** The sender in the fields; `told` are fields that need not be repeated. */
 function contactIn(fields: readonly Part[]) {
   const byName = new Map<string, Part>();
   for (const field of fields.slice(0, comparedFieldsMax)) {
@@ -273,7 +266,7 @@ function contactIn(fields: readonly Part[]) {
   };
 }
 
-/** Writes it for the tenant's people. Where a route is tried, it says so where nobody can miss it. */
+/** Renders an event for its recipients; a route test is clearly marked. */
 export function eventNotification(
   { event, tenant, isTest }: Pick<Sending, "event" | "tenant" | "isTest">,
 ): Notification {

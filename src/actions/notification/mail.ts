@@ -1,5 +1,5 @@
 /**
- * A notification as a mail: its HTML, its plain text, its subject.
+ * Renders a notification as a mail: HTML, plain text and subject.
  *
  * @module
  */
@@ -9,38 +9,38 @@ import { escaped } from "../../http/markup.ts";
 import type { Button, Figure, Notification, Row, Section } from "./content.ts";
 
 /**
- * Text as HTML. A `<wbr>` stands around what mail programs take for the joint of an address and would make a link of; it
- * shows nothing and is not copied. A run of dots or at-signs is one joint: one by one, 64 KiB of dots took 50 ms.
+ * Escapes text as HTML. An invisible `<wbr>` around joints of addresses keeps mail programs from linking them. A run of
+ * dots or at-signs is one joint: one by one, 64 KiB of dots took 50 ms.
  */
 function inert(text: string): string {
-  // Marked before it is escaped, which makes it up to six times as long; no text has this character.
+  // Mark before escaping, which makes text up to six times longer; no text contains this character.
   const marked = text.replaceAll("\0", "").replace(/(?<=\S)(:\/\/|[.。．｡@]+)(?=\S)/g, "\0$1\0");
   return escaped(marked).replaceAll("\0", "<wbr>");
 }
 
 /**
- * Text as plain text: a space behind the joints of addresses, where a name follows.
+ * Escapes text as plain text: a space after joints of addresses that a name follows.
  *
- * Chosen: a space and not a sign without width, because that is what spammers hide words with, and filters know it.
+ * Chosen: not a zero-width character, which spam filters look for.
  */
 export function unlinked(text: string): string {
-  // Each run is looked at from its start alone.
+  // Match each run only from its start.
   return text.replace(
     /(?<=[^\s.。．｡])[.。．｡]+(?=\p{L}{2})|(?<=\S):\/\/(?=\S)|(?<=[^\s@])@+(?=\S)/gu,
     "$& ",
   );
 }
 
-/** An `http:` or `https:` address of ASCII that leads where it says: without a user's name, which can pose as a host. */
+/** An ASCII `http:` or `https:` URL without a user name, which can pose as a host. */
 const plainUrl =
   /^["'([<]*https?:\/\/(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,63}(?::\d{1,5})?(?:[/?#][!-~]*|["')\]>.,;:!?]*)$/i;
 
-/** What somebody wrote as plain text: as {@linkcode unlinked}, but for plain web addresses, so that they can be copied. */
+/** A sender's words as plain text: like {@linkcode unlinked}, except for plain web URLs, which can be copied. */
 function asSent(text: string): string {
   return text.replace(/\S+/g, (word) => plainUrl.test(word) ? word : unlinked(word));
 }
 
-/** As an element `style` has it. Everything else stands inline. Outlook on the web turns the colours by itself. */
+/** The `style` element; everything else is inline. Outlook on the web inverts colors itself. */
 const notificationStyle = `
 :root{color-scheme:light dark;supported-color-schemes:light dark}
 body{margin:0;padding:0;-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -66,7 +66,7 @@ a{text-decoration:none}
 .link{color:#8ab8ff!important}
 }`.trim();
 
-/** All of it as lines of text. No line of a value can pose as another field: it is indented. */
+/** The plain text. Values are indented, so that none can pose as another field. */
 function plainText(notification: Notification): string {
   const lines = (rows: readonly Row[]) => rows.map(rowLines).join("\n");
   const part = (heading: string, body: string) => body === "" ? [] : [`${unlinked(heading)}:\n\n${body}`];
@@ -87,7 +87,7 @@ function plainText(notification: Notification): string {
 }
 
 function rowLines({ label, value, link }: Row): string {
-  // A value that is a link of ours is an address that was checked; beside a link of ours stands no other.
+  // A value with our link is a validated address; no other link stands beside it.
   const shown = link === undefined ? asSent(value) : link.text === undefined ? value : unlinked(value);
   const name = unlinked(label);
   const line = shown.includes("\n") ? `${name}:\n${indented(shown)}` : `${name}: ${shown}`;
@@ -101,27 +101,26 @@ function indented(text: string): string {
 /** A notification as HTML. */
 interface NotificationHtml {
   readonly html: string;
-  /** Whether something had no room. The plain text has all of it. */
+  /** Whether something was cut; the plain text is complete. */
   readonly isCut: boolean;
 }
 
 /**
- * Bytes of the texts and of what stands around them. Chosen: Gmail shows the first 102 KB of a mail and hides the rest
- * behind a link; the frame has 8 KB, and what marks an `=` in transit may add a twentieth.
+ * The byte budget. Chosen: Gmail clips a mail at 102 KB; the frame has 8 KB, and quoted-printable may add a twentieth.
  */
 const textBytesMax = 80_000;
-/** Of them for one text, so that a long one leaves room for the others. */
+/** The budget of one text, so that a long one leaves room for others. */
 const oneTextBytesMax = 40_000;
-/** What a row of a table costs beside its texts. */
+/** The bytes of a table row besides its texts. */
 const rowBytes = 400;
 const cutNote = "… (cut here; the attached file has all of it)";
 
 const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
-/** Text with its indents; where a program does not know how, without them. */
+/** Text that keeps its indents in most mail programs. */
 const asWritten = "white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word";
 const table = `role="presentation" border="0" cellpadding="0" cellspacing="0"`;
 
-/** Writes it, below what Gmail shows whole. */
+/** Renders the HTML within the byte budget. */
 function notificationHtml(notification: Notification): NotificationHtml {
   const room = new Room();
   const body = bodyOf(notification, room);
@@ -129,7 +128,7 @@ function notificationHtml(notification: Notification): NotificationHtml {
     `<!doctype html>`,
     `<html lang="en" dir="ltr"><head><meta charset="utf-8">`,
     `<meta name="viewport" content="width=device-width,initial-scale=1">`,
-    // Apple's programs make no links of their own of what somebody wrote.
+    // Keeps Apple's programs from linking text.
     `<meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">`,
     `<meta name="x-apple-disable-message-reformatting">`,
     `<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">`,
@@ -150,12 +149,12 @@ function notificationHtml(notification: Notification): NotificationHtml {
   return { html: html.filter((part) => part !== "").join("\n"), isCut: room.isCut };
 }
 
-/** The bytes that are left, and whether there were enough. */
+/** The remaining bytes. */
 class Room {
   #left = textBytesMax;
   isCut = false;
 
-  /** The text as HTML, cut when it has no room. */
+  /** Text as HTML, cut to the budget. */
   fit(text: string): string {
     const bytesMax = Math.max(0, Math.min(oneTextBytesMax, this.#left));
     let shown = text.slice(0, bytesMax);
@@ -170,7 +169,7 @@ class Room {
     return withBreaks(html + cutNote);
   }
 
-  /** Whether there is room for one more row of a table. */
+  /** Whether another table row fits. */
   hasRow(): boolean {
     this.#left -= rowBytes;
     if (this.#left > 0) return true;
@@ -183,7 +182,7 @@ function withBreaks(html: string): string {
   return html.replaceAll("\n", "<br>");
 }
 
-/** Hidden, and with a tail of spaces, so that nothing of the page follows it in a list of mails. */
+/** The hidden preview, padded so that no page text follows it. */
 function preheader(text: string): string {
   if (text === "") return "";
   return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px;` +
@@ -192,7 +191,7 @@ function preheader(text: string): string {
 
 function bodyOf(notification: Notification, room: Room): string {
   const { banner, opening, title, subtitle, buttons, figures, quote, notes, sections } = notification;
-  // First, so that there is room for it.
+  // First, because it must fit.
   const about = cell(aboutOf(notification.about, room), "22px 24px 26px");
   return [
     banner === null ? "" : cell(
@@ -242,7 +241,7 @@ function heading(text: string, room: Room): string {
     `notification-spacing:.04em;text-transform:uppercase">${room.fit(text)}</h2>\n`;
 }
 
-/** Beside one another where there is room for both, by no rule that a program may not know. */
+/** Buttons side by side where they fit, without media queries. */
 function columns(contents: readonly string[]): string {
   const cells = contents.map((content, index) => {
     const margin = index < contents.length - 1 ? "margin-right:12px;" : "";
@@ -256,10 +255,10 @@ function columns(contents: readonly string[]): string {
   }<!--[if mso]></tr></table><![endif]-->`;
 }
 
-/** The colour of the first, which is the one to take, and of the others. */
+/** The color of the primary button, and of the others. */
 const buttonColours = ["#0b7a4b", "#1f5fbf"];
 
-/** Outlook pads the cell, everybody else the link, so that all of it can be tapped. */
+/** Outlook pads the cell, other programs the link, so that the whole button can be tapped. */
 function button({ label, detail, href }: Button, index: number): string {
   const colour = buttonColours[Math.min(index, buttonColours.length - 1)];
   return `<table ${table} width="100%"><tr><td align="center" bgcolor="${colour}" style="border-radius:10px;` +
@@ -311,7 +310,7 @@ function valueOf({ value, link }: Row, room: Room): string {
   if (link === undefined) return room.fit(value);
   const anchor = (content: string) =>
     `<a class="link" href="${escaped(link.href)}" style="color:#1f5fbf;font-weight:600">${content}</a>`;
-  // Without a text of its own, the value is an address that was checked.
+  // Without a link text, the value is a validated address.
   if (link.text === undefined) return anchor(escaped(value));
   return `${room.fit(value)}<br>${anchor(escaped(link.text))}`;
 }
@@ -322,18 +321,18 @@ function aboutOf(rows: readonly Row[], room: Room): string {
     `line-height:20px;overflow-wrap:anywhere;word-break:break-word">${lines.join("<br>\n")}</div>`;
 }
 
-/** A mail without its addresses. */
+/** A mail without addresses. */
 export interface MailText {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** One plain address, or `null` when an answer goes to the sender. */
+  /** The Reply-To address, or `null` for the sender's. */
   readonly replyTo: string | null;
-  /** Whether the HTML lacks something, so that the text has to be attached: few programs show it beside HTML. */
+  /** Whether the HTML was cut, so that the text is attached. */
   readonly isCut: boolean;
 }
 
-/** Writes it. */
+/** Renders the mail. */
 export function mailOf(notification: Notification): MailText {
   const { html, isCut } = notificationHtml(notification);
   return {
