@@ -1,8 +1,6 @@
 /**
  * Checks all packages for known vulnerabilities. Exit status 1 if there is one; 0 also if the registry is unreachable, with
  * a message, so that no run depends on it.
- *
- * @module
  */
 
 import { spawnSync } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * Generates the parts between `<!-- generated: NAME -->` and `<!-- end -->` in `README.md` and `docs/`. `--check` only
  * compares: exit status 1 if a page is outdated.
- *
- * @module
  */
 
 import { execFileSync } from "node:child_process";

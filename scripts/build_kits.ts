@@ -1,8 +1,6 @@
 /**
  * Generates `src/documents/kits.json`, which is committed, from each kit's `kit.json` and its tested example. `--check`
  * only compares: exit status 1 if the file is outdated.
- *
- * @module
  */
 
 import { readFileSync, writeFileSync } from "node:fs";

@@ -2,8 +2,6 @@
  * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the copy buttons' script into
  * `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. `--check` only compares: exit
  * status 1 if a file is outdated.
- *
- * @module
  */
 
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * `npm run site:build`: builds the site into `SITE_DIR` from the Markdown in `src/site/pages/`, the contract, and the
  * database's vocabulary and plans.
- *
- * @module
  */
 
 import process from "node:process";

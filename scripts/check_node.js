@@ -1,8 +1,6 @@
 /**
  * Loaded before a script (`node --import`), so that an old Node prints what is wrong instead of failing on TypeScript.
  * Plain JavaScript, because the old Node must run it.
- *
- * @module
  */
 
 import { existsSync } from "node:fs";

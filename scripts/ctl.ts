@@ -1,8 +1,4 @@
-/**
- * The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run -s ctl -- NOUN VERB …`.
- *
- * @module
- */
+/** The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run -s ctl -- NOUN VERB …`. */
 
 import process from "node:process";
 import { runCtl } from "../src/ctl/main.ts";

@@ -1,8 +1,4 @@
-/**
- * Finds the database for commands that run beside `npm start`.
- *
- * @module
- */
+/** Finds the database for commands that run beside `npm start`. */
 
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,6 @@
 /**
  * `npm run demo`: fills the running npm start's database with a month of invented data for the console, report and plots.
  * Exit status 1 on failure, 2 for arguments.
- *
- * @module
  */
 
 import postgres from "postgres";

@@ -1,8 +1,6 @@
 /**
  * Development certificates: a local CA that issues a server and a client certificate, so that `npm start` uses mutual TLS
  * as production does.
- *
- * @module
  */
 
 import { mkdirSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * The published settings of the running `npm start`.
- *
- * @module
- */
+/** The published settings of the running `npm start`. */
 
 import { join } from "node:path";
 import type { Environment } from "../src/settings/reader.ts";

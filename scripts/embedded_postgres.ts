@@ -2,8 +2,6 @@
  * A PostgreSQL server for `npm start` and the tests: a child process on a loopback port, with a password.
  *
  * A watchdog process stops the server if this process dies, even by SIGKILL.
- *
- * @module
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

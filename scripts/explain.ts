@@ -1,8 +1,4 @@
-/**
- * Explains errors of commands that set up a database.
- *
- * @module
- */
+/** Explains errors of commands that set up a database. */
 
 import postgres from "postgres";
 import { addressFault } from "../src/store/address.ts";

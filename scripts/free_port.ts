@@ -1,8 +1,4 @@
-/**
- * Ports for servers on this machine.
- *
- * @module
- */
+/** Ports for servers on this machine. */
 
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";

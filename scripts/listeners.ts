@@ -1,8 +1,4 @@
-/**
- * The addresses that `npm start` will listen on, and which of them are taken.
- *
- * @module
- */
+/** The addresses that `npm start` will listen on, and which of them are taken. */
 
 import { createServer, type Server } from "node:net";
 import { actionsVariables } from "../src/settings/actions_variables.ts";

@@ -1,8 +1,6 @@
 /**
  * The database roles for `npm start`. As in production, neither is the owner, the service cannot read routes, and the
  * actions process cannot read leads.
- *
- * @module
  */
 
 import { randomBytes } from "node:crypto";

@@ -1,8 +1,6 @@
 /**
  * `npm run migrate`: migrates the database to this version's schema. Exit status 1 on failure, 2 for arguments, because it
  * takes none.
- *
- * @module
  */
 
 import process from "node:process";

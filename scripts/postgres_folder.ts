@@ -1,8 +1,4 @@
-/**
- * The embedded PostgreSQL's folder: choosing it, creating the data, and cleaning up after an earlier run.
- *
- * @module
- */
+/** The embedded PostgreSQL's folder: choosing it, creating the data, and cleaning up after an earlier run. */
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";

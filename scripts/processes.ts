@@ -2,8 +2,6 @@
  * The processes of this machine: whether one is alive, its name, and its children.
  *
  * Reads `/proc` on Linux, because a minimal Debian has no `ps`; elsewhere calls `ps`.
- *
- * @module
  */
 
 import { spawnSync } from "node:child_process";

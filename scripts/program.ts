@@ -1,8 +1,6 @@
 /**
  * A process of the service as a child of `npm start`: on the same runtime, with its log forwarded, and stopped when the
  * parent dies.
- *
- * @module
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,8 +1,4 @@
-/**
- * Detects an `npm start` that already runs on this data folder.
- *
- * @module
- */
+/** Detects an `npm start` that already runs on this data folder. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,6 @@
 /**
  * Adds what a first lead and a first form need: a tenant with a form and one key per surface. `npm start` adds a sandbox
  * and, in its own database, a development tenant whose mails and webhooks are caught on this machine.
- *
- * @module
  */
 
 import { createHash, getRandomValues } from "node:crypto";

@@ -2,8 +2,6 @@
  * `node scripts/shots.ts`: takes screenshots of all pages, in every width and color scheme, of an `npm start` that is
  * filled with data, into `build/shots`. Words select pages by name; `--readme` writes the README's pictures to
  * `docs/pictures`.
- *
- * @module
  */
 
 import { copyFileSync, mkdirSync } from "node:fs";

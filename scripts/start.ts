@@ -3,8 +3,6 @@
  * actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
  *
  * `--watch` restarts both processes when a source file changes; `--new-keys` replaces the saved keys.
- *
- * @module
  */
 
 import { randomBytes } from "node:crypto";

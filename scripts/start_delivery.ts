@@ -1,8 +1,4 @@
-/**
- * Where `npm start` delivers leads: to its own actions process, to the one at `ACTIONS_URL`, or nowhere.
- *
- * @module
- */
+/** Where `npm start` delivers leads: to its own actions process, to the one at `ACTIONS_URL`, or nowhere. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -6,8 +6,6 @@
  * prints the Debian packages that `--all` needs and this machine lacks.
  *
  * `node --test` alone would not share a PostgreSQL, stop stray processes, or end a file that hangs.
- *
- * @module
  */
 
 import { spawn } from "node:child_process";

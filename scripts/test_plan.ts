@@ -1,8 +1,4 @@
-/**
- * Which tests `npm test` and `npm test -- --all` run, and which tools they need.
- *
- * @module
- */
+/** Which tests `npm test` and `npm test -- --all` run, and which tools they need. */
 
 import { exec } from "node:child_process";
 import process from "node:process";

@@ -4,8 +4,6 @@
  *
  * The model is a logistic regression. Chosen: it is a sum, so a score can be explained word by word and costs a microsecond
  * per word.
- *
- * @module
  */
 
 import { readFileSync, writeFileSync } from "node:fs";

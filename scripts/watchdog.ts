@@ -1,8 +1,4 @@
-/**
- * Stops this process's children if it dies without cleaning up (SIGKILL, a crash).
- *
- * @module
- */
+/** Stops this process's children if it dies without cleaning up (SIGKILL, a crash). */
 
 import { type ChildProcess, spawn } from "node:child_process";
 

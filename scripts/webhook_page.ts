@@ -1,8 +1,4 @@
-/**
- * Generates the parts of docs/webhooks.md: fields, examples and the retry schedule.
- *
- * @module
- */
+/** Generates the parts of docs/webhooks.md: fields, examples and the retry schedule. */
 
 import { webhookBody } from "../src/actions/destinations.ts";
 import type { DeliveredEvent } from "../src/actions/event.ts";

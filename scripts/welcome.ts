@@ -1,8 +1,4 @@
-/**
- * What `npm start` prints once everything runs: addresses, keys and commands to paste.
- *
- * @module
- */
+/** What `npm start` prints once everything runs: addresses, keys and commands to paste. */
 
 import { randomUUID } from "node:crypto";
 import { dirname, relative } from "node:path";

@@ -1,8 +1,4 @@
-/**
- * The service process.
- *
- * @module
- */
+/** The service process. */
 
 import process from "node:process";
 import { run } from "./process/run.ts";

@@ -1,8 +1,4 @@
-/**
- * Loads every module of the ground floor, so that the coverage knows those too that hold types only.
- *
- * @module
- */
+/** Loads every module of the ground floor, so that the coverage knows those too that hold types only. */
 
 import { test } from "node:test";
 import { readSources } from "./support/source.ts";

@@ -1,8 +1,6 @@
 /**
  * Reads the source and holds it to the rules that no other tool checks: what may import what, where SQL and
  * the environment belong, what a test may not do.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

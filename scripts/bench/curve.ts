@@ -1,8 +1,6 @@
 /**
  * The cost of a lead as the store grows: fills one database step by step and, at each size, posts leads with few keys and
  * with many.
- *
- * @module
  */
 
 import { statfsSync } from "node:fs";

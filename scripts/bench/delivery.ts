@@ -1,8 +1,4 @@
-/**
- * Delivery: the service drains a backlog, compared with PostgreSQL job queues that hold the same leads.
- *
- * @module
- */
+/** Delivery: the service drains a backlog, compared with PostgreSQL job queues that hold the same leads. */
 
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";

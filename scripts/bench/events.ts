@@ -1,8 +1,4 @@
-/**
- * Fills a database with events without posting them.
- *
- * @module
- */
+/** Fills a database with events without posting them. */
 
 import { hash } from "node:crypto";
 import type postgres from "postgres";

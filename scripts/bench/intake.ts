@@ -1,8 +1,4 @@
-/**
- * Intake: throughput, latency, writes, memory and start, compared with its peers on one PostgreSQL.
- *
- * @module
- */
+/** Intake: throughput, latency, writes, memory and start, compared with its peers on one PostgreSQL. */
 
 import type { Open, Suite } from "./measure.ts";
 import { pgbench } from "./peers/pgbench.ts";

@@ -1,8 +1,4 @@
-/**
- * Realistic leads: varied, 500 to 700 bytes, the same ones in every run.
- *
- * @module
- */
+/** Realistic leads: varied, 500 to 700 bytes, the same ones in every run. */
 
 import { Luck } from "../demo/people.ts";
 

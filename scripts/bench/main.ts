@@ -1,8 +1,6 @@
 /**
  * `npm run bench -- SUITE`: measures this service side by side with its peers, or with another checkout (`--against`), and
  * prints each one's figures and their ratios.
- *
- * @module
  */
 
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";

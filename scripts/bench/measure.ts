@@ -1,7 +1,5 @@
 /**
  * Compares contenders: they run interleaved rounds, and each of our figures is also reported as a ratio to the peers'.
- *
- * @module
  */
 
 import { type Measures, say, type Tree } from "./programs.ts";

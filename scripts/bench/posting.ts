@@ -1,8 +1,4 @@
-/**
- * A round in which wrk posts leads to a server, and what the server wrote.
- *
- * @module
- */
+/** A round in which wrk posts leads to a server, and what the server wrote. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * A benchmark's processes and their resource use; all of them end with the benchmark.
- *
- * @module
- */
+/** A benchmark's processes and their resource use; all of them end with the benchmark. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * The HTTP sink, a separate process that answers 200 to every delivery and counts. It only splits bytes, so that the
  * benchmark measures the sender.
- *
- * @module
  */
 
 import net, { type AddressInfo, type Socket } from "node:net";

@@ -1,8 +1,6 @@
 /**
  * The contenders' PostgreSQL: one server and one set of settings; every database is a copy of a migrated and seeded
  * template.
- *
- * @module
  */
 
 import { createHash, getRandomValues } from "node:crypto";

@@ -1,8 +1,6 @@
 /**
  * A mail server and a webhook receiver for development, with a page that shows what they received. Everything listens on
  * this machine only.
- *
- * @module
  */
 
 import { createServer, type Server } from "node:http";

@@ -1,8 +1,4 @@
-/**
- * Parses a mail into its headers, plain text and HTML.
- *
- * @module
- */
+/** Parses a mail into its headers, plain text and HTML. */
 
 /** A parsed mail. */
 export interface ReadMail {

@@ -1,8 +1,6 @@
 /**
  * The catcher's pages: plain HTML without scripts. Mail content is untrusted, so its HTML is shown in a sandboxed frame and
  * everything else is escaped.
- *
- * @module
  */
 
 import { type Markup, markup } from "../../src/http/markup.ts";

@@ -1,8 +1,6 @@
 /**
  * A mail server that keeps messages and relays nothing: enough SMTP to accept or refuse a message. For `npm start` and the
  * tests, on this machine only.
- *
- * @module
  */
 
 import { type AddressInfo, createServer, type Socket } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * A webhook receiver: an HTTPS server that records requests. For `npm start` and the tests, on this machine only.
- *
- * @module
- */
+/** A webhook receiver: an HTTPS server that records requests. For `npm start` and the tests, on this machine only. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";

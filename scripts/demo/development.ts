@@ -1,8 +1,4 @@
-/**
- * Marks npm start's own database as a development one; nothing else does.
- *
- * @module
- */
+/** Marks npm start's own database as a development one; nothing else does. */
 
 import type postgres from "postgres";
 

@@ -1,8 +1,4 @@
-/**
- * A month of realistic data: leads and forms of a few tenants, hour by hour, including failures.
- *
- * @module
- */
+/** A month of realistic data: leads and forms of a few tenants, hour by hour, including failures. */
 
 import { randomUUID } from "node:crypto";
 import { RecentTexts } from "#src/forms/recent_texts.ts";

@@ -1,8 +1,6 @@
 /**
  * Runs the store's functions at past times, in one transaction with its own clock. Other sessions never see that clock, and
  * an aborted run leaves nothing.
- *
- * @module
  */
 
 import { readFileSync } from "node:fs";

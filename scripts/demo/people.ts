@@ -1,8 +1,6 @@
 /**
  * Invented people and their requests, reproducible from a seed. Names are historical, phone numbers use the 555 exchange,
  * and addresses use example domains, so that none belongs to a real person.
- *
- * @module
  */
 
 /** A seeded random generator. */

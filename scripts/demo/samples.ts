@@ -1,8 +1,4 @@
-/**
- * The minute samples of the month, which the console plots.
- *
- * @module
- */
+/** The minute samples of the month, which the console plots. */
 
 import type { Refusal } from "./month.ts";
 import type { Pool } from "../../src/store/pool.ts";

@@ -1,8 +1,4 @@
-/**
- * The demo's tenants. All are sandboxes, so that none of their leads leaves this machine.
- *
- * @module
- */
+/** The demo's tenants. All are sandboxes, so that none of their leads leaves this machine. */
 
 import type { KeySurface } from "../../src/contract/api_key.ts";
 import { addCampaign, findCampaign } from "../../src/store/operator/tenants.ts";

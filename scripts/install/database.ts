@@ -4,8 +4,6 @@
  *
  * Reads JSON on standard input, so that no password is on a command line or in the environment, and prints a line per
  * change. Passwords go to the server as SCRAM verifiers, because it could log statements.
- *
- * @module
  */
 
 import { readFileSync } from "node:fs";

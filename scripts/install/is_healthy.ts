@@ -2,8 +2,6 @@
  * `is_healthy.ts ADDRESS VERSION SECONDS` polls /metrics until a process of that version reports a writable store. Each
  * request has its own connection, because two processes may share the address. Exit status 1: none in time; 3: the last
  * one lacked only the store.
- *
- * @module
  */
 
 import { get } from "node:http";

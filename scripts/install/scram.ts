@@ -1,8 +1,4 @@
-/**
- * What PostgreSQL keeps of a password.
- *
- * @module
- */
+/** What PostgreSQL keeps of a password. */
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 

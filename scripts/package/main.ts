@@ -1,8 +1,6 @@
 /**
  * `npm run package`: writes a release's tarball to `build/`. It is reproducible: names are sorted, files belong to root,
  * and times come from the last commit or `SOURCE_DATE_EPOCH`.
- *
- * @module
  */
 
 import { execFileSync } from "node:child_process";

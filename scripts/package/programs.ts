@@ -1,8 +1,6 @@
 /**
  * Bundles each of the two processes into one file, so that nothing is stripped or resolved at start. Names are kept, and
  * each file has a source map.
- *
- * @module
  */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * A release's tree: everything needed to run and operate the service, including Node; the machine only needs PostgreSQL,
  * openssl and systemd.
- *
- * @module
  */
 
 import { execFileSync } from "node:child_process";

@@ -1,8 +1,4 @@
-/**
- * POSTs to URLs that tenants configured: over TLS, and only to permitted addresses.
- *
- * @module
- */
+/** POSTs to URLs that tenants configured: over TLS, and only to permitted addresses. */
 
 import { isIP, type OnReadOpts } from "node:net";
 import tls from "node:tls";

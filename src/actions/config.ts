@@ -1,8 +1,4 @@
-/**
- * The settings of the actions process.
- *
- * @module
- */
+/** The settings of the actions process. */
 
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";

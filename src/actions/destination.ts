@@ -1,8 +1,4 @@
-/**
- * The interface of destinations.
- *
- * @module
- */
+/** The interface of destinations. */
 
 import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";

@@ -1,8 +1,4 @@
-/**
- * The destinations: signed webhook (CRM), mail, and Slack.
- *
- * @module
- */
+/** The destinations: signed webhook (CRM), mail, and Slack. */
 
 import { createHmac } from "node:crypto";
 import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";

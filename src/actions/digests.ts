@@ -1,8 +1,4 @@
-/**
- * Sends due daily digests, one at a time.
- *
- * @module
- */
+/** Sends due daily digests, one at a time. */
 
 import { randomUUID } from "node:crypto";
 import type { ActionsObservation } from "../observe/actions_meters.ts";

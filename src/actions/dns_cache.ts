@@ -1,8 +1,4 @@
-/**
- * Caches DNS lookups by their TTL.
- *
- * @module
- */
+/** Caches DNS lookups by their TTL. */
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * Performs an event's due effects, each once, and records them one by one.
- *
- * @module
- */
+/** Performs an event's due effects, each once, and records them one by one. */
 
 import { randomUUID } from "node:crypto";
 import type {

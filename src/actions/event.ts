@@ -1,8 +1,4 @@
-/**
- * Parses delivered events without loss.
- *
- * @module
- */
+/** Parses delivered events without loss. */
 
 import { limits } from "../contract/limits.ts";
 import { isObject, members, parseObject } from "../lead/json.ts";

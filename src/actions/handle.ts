@@ -2,8 +2,6 @@
  * `PUT /v1/events/{event_id}` for the delivery loop, `POST /v1/tests` for route tests, and `GET /healthz`.
  *
  * Source: DECISIONS, Delivery.
- *
- * @module
  */
 
 import type { Body, Exchange, Reply } from "../http/exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * The actions process.
- *
- * @module
- */
+/** The actions process. */
 
 import process from "node:process";
 import { run } from "../process/run.ts";

@@ -1,8 +1,4 @@
-/**
- * The outcome of an effect, and the part of the response that an operator sees.
- *
- * @module
- */
+/** The outcome of an effect, and the part of the response that an operator sees. */
 
 /** An attempted effect. */
 export type Outcome = Done | Failed;

@@ -3,8 +3,6 @@
  * Stores nothing.
  *
  * Source: DECISIONS, Decided since (Webhook test).
- *
- * @module
  */
 
 import { randomBytes } from "node:crypto";

@@ -1,8 +1,4 @@
-/**
- * Composes and runs the actions process; `main.ts` reads settings and signals.
- *
- * @module
- */
+/** Composes and runs the actions process; `main.ts` reads settings and signals. */
 
 import { randomFillSync } from "node:crypto";
 import { limits } from "../contract/limits.ts";

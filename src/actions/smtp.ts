@@ -1,8 +1,6 @@
 /**
  * Sends mails over SMTP, one connection each: a reused one could be closed mid-message, with an unknown outcome. The number
  * of connections is bounded.
- *
- * @module
  */
 
 import { createTransport } from "nodemailer";

@@ -1,8 +1,4 @@
-/**
- * Requests of the operator's command to the actions process, over mutual TLS as deliveries go.
- *
- * @module
- */
+/** Requests of the operator's command to the actions process, over mutual TLS as deliveries go. */
 
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";

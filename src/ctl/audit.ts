@@ -1,8 +1,4 @@
-/**
- * `ctl audit …`
- *
- * @module
- */
+/** `ctl audit …` */
 
 import {
   closeSync,

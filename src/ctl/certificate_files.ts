@@ -1,8 +1,4 @@
-/**
- * Certificates and keys as files, PEM: reads a pair, and replaces files so that no reader sees half of one.
- *
- * @module
- */
+/** Certificates and keys as files, PEM: reads a pair, and replaces files so that no reader sees half of one. */
 
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { chmodSync, chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * `ctl certificates`
- *
- * @module
- */
+/** `ctl certificates` */
 
 import { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * `ctl collision …`
- *
- * @module
- */
+/** `ctl collision …` */
 
 import {
   acceptCollision,

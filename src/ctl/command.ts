@@ -1,8 +1,6 @@
 /**
  * What a command of the operator's tool is: its words, what it takes, and what it does. The help is
  * made from the same data as the parser.
- *
- * @module
  */
 
 import { parseArgs } from "node:util";

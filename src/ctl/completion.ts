@@ -1,8 +1,4 @@
-/**
- * `ctl completion`
- *
- * @module
- */
+/** `ctl completion` */
 
 import process from "node:process";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,4 @@
-/**
- * `ctl dead …`
- *
- * @module
- */
+/** `ctl dead …` */
 
 import { deadBatches, listDeadLetters, replayDead } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";

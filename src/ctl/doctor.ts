@@ -1,8 +1,4 @@
-/**
- * `ctl doctor`
- *
- * @module
- */
+/** `ctl doctor` */
 
 import { readFileSync, statSync } from "node:fs";
 import { examineActionsConfig } from "#src/actions/config.ts";

@@ -1,8 +1,4 @@
-/**
- * The checks of `ctl doctor`: what each looks at, and what it finds.
- *
- * @module
- */
+/** The checks of `ctl doctor`: what each looks at, and what it finds. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";

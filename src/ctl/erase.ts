@@ -1,8 +1,4 @@
-/**
- * `ctl erase`
- *
- * @module
- */
+/** `ctl erase` */
 
 import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
 import { readStates } from "#src/store/operator/events.ts";

@@ -1,7 +1,5 @@
 /**
  * What a failure of the store means for the person at the terminal: what has failed, and what became of the change.
- *
- * @module
  */
 
 import { failureSentence, type StoreFailure, storeFailure } from "#src/store/failure.ts";

@@ -1,8 +1,4 @@
-/**
- * `ctl form …`
- *
- * @module
- */
+/** `ctl form …` */
 
 import { defaultThreshold } from "#src/forms/spam/score.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";

@@ -1,8 +1,4 @@
-/**
- * `ctl key …`
- *
- * @module
- */
+/** `ctl key …` */
 
 import { createHash, getRandomValues } from "node:crypto";
 import { isIP } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * `ctl lead …`
- *
- * @module
- */
+/** `ctl lead …` */
 
 import { type Command, Refused, WrongUsage } from "./command.ts";
 import { block, dollars, JsonText, record, safe } from "./terminal.ts";

@@ -1,8 +1,4 @@
-/**
- * Commands that list: their options, their tables, and the tenant that they are narrowed to.
- *
- * @module
- */
+/** Commands that list: their options, their tables, and the tenant that they are narrowed to. */
 
 import type { Pool } from "#src/store/pool.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";

@@ -4,8 +4,6 @@
  * Exit status 0: done; 1: refused, not found, not well (doctor), or the store is away; 2: wrong usage. Chosen: a value that
  * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a
  * slug that is taken) is refused. Results go to stdout, messages to stderr, with `--json` too.
- *
- * @module
  */
 
 import { hostname, userInfo } from "node:os";

@@ -1,8 +1,4 @@
-/**
- * `ctl plan …`
- *
- * @module
- */
+/** `ctl plan …` */
 
 import { readFileSync } from "node:fs";
 import { limits } from "#src/contract/limits.ts";

@@ -1,8 +1,4 @@
-/**
- * `ctl restored`
- *
- * @module
- */
+/** `ctl restored` */
 
 import { isAuditRow, readLines, type ShippedRow } from "./audit.ts";
 import { type Command, Refused, type Reply } from "./command.ts";

@@ -1,8 +1,4 @@
-/**
- * `ctl tenant route`
- *
- * @module
- */
+/** `ctl tenant route` */
 
 import { randomBytes } from "node:crypto";
 import { askActions } from "./actions_request.ts";

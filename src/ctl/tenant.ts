@@ -1,8 +1,4 @@
-/**
- * `ctl tenant …`
- *
- * @module
- */
+/** `ctl tenant …` */
 
 import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
 import { type Command, Refused, WrongUsage } from "./command.ts";

@@ -1,8 +1,6 @@
 /**
  * Makes the output: aligned tables and paragraphs whose stored text cannot drive the terminal, and
  * JSON with parts that are spliced in as they are stored.
- *
- * @module
  */
 
 /** The text of a JSON value that goes into the output as it is, with every digit as it was sent. */

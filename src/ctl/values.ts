@@ -1,8 +1,6 @@
 /**
  * Reads the values of arguments: times, counts, names. What is wrong whatever the store holds is wrong
  * usage, and found before the store is asked.
- *
- * @module
  */
 
 import { parseSpanMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";

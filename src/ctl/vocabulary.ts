@@ -1,8 +1,4 @@
-/**
- * `ctl vocabulary …`
- *
- * @module
- */
+/** `ctl vocabulary …` */
 
 import { fields } from "#src/contract/fields.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";

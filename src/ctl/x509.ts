@@ -2,8 +2,6 @@
  * Issues X.509 certificates. Node's crypto makes the keys and signatures; this module adds the DER around them.
  *
  * Chosen: no `openssl`, because a bare Debian does not have it; no package, because @peculiar/x509 brings eleven others.
- *
- * @module
  */
 
 import {

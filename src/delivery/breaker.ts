@@ -9,8 +9,6 @@
  * sends one event at a time, which spends no attempt if it gets no answer.
  *
  * Source: DECISIONS, Decided since (The breaker).
- *
- * @module
  */
 
 import type { TierFailure } from "./send.ts";

@@ -1,8 +1,4 @@
-/**
- * Composes a process's delivery: outbox, sender, breaker, loop and listener.
- *
- * @module
- */
+/** Composes a process's delivery: outbox, sender, breaker, loop and listener. */
 
 import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";

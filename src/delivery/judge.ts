@@ -1,8 +1,4 @@
-/**
- * Decides the outcome of an attempt: delivered, retried, or dead.
- *
- * @module
- */
+/** Decides the outcome of an attempt: delivered, retried, or dead. */
 
 import type { Claimed, Settlement } from "../store/delivery/outbox.ts";
 import { notBegun, type SendOutcome } from "./send.ts";

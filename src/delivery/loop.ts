@@ -8,8 +8,6 @@
  * Every event (a wake-up, claimed rows, an answer) calls {@linkcode DeliveryLoop.#pump}, which starts whatever may start.
  * The table is the truth: a wake-up is a hint, and polling finds what was missed. Nothing is claimed while the breaker is
  * open.
- *
- * @module
  */
 
 import { mayStart } from "../http/outbound/fair_queue.ts";

@@ -1,7 +1,5 @@
 /**
  * Sends an event to the actions tier, `PUT /v1/events/{event_id}`, over a kept-alive connection, and interprets the response.
- *
- * @module
  */
 
 import net from "node:net";

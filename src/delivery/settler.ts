@@ -1,8 +1,4 @@
-/**
- * Settles in batches: in the next claim's statement, or separately if none comes soon.
- *
- * @module
- */
+/** Settles in batches: in the next claim's statement, or separately if none comes soon. */
 
 import type { Settlement } from "../store/delivery/outbox.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The delivery loop's state per tenant, its delivery rate, and the request of its next claim.
- *
- * @module
- */
+/** The delivery loop's state per tenant, its delivery rate, and the request of its next claim. */
 
 import type { Claimed, ClaimRequest } from "../store/delivery/outbox.ts";
 

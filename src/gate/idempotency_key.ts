@@ -1,8 +1,4 @@
-/**
- * The `Idempotency-Key` request header and the deduplication key of a post.
- *
- * @module
- */
+/** The `Idempotency-Key` request header and the deduplication key of a post. */
 
 import { Buffer } from "node:buffer";
 import { limits } from "../contract/limits.ts";

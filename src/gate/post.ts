@@ -1,8 +1,4 @@
-/**
- * A key-gated post: body, authentication, rate limits, commit, and every refusal.
- *
- * @module
- */
+/** A key-gated post: body, authentication, rate limits, commit, and every refusal. */
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";

@@ -1,8 +1,6 @@
 /**
  * Rate limits before the key (per address) and after it (per key or tenant), their headers, and the limit on public
  * reads.
- *
- * @module
  */
 
 import { getRandomValues } from "node:crypto";

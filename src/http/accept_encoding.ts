@@ -1,8 +1,4 @@
-/**
- * The `Accept-Encoding` header. RFC 9110, section 12.5.3.
- *
- * @module
- */
+/** The `Accept-Encoding` header. RFC 9110, section 12.5.3. */
 
 /** Weights by content coding in lower case; `*` for all others. */
 export type Weights = ReadonlyMap<string, number>;

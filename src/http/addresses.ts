@@ -1,8 +1,4 @@
-/**
- * Client addresses: canonical text, CIDR networks and `X-Forwarded-For`.
- *
- * @module
- */
+/** Client addresses: canonical text, CIDR networks and `X-Forwarded-For`. */
 
 import { isIPv4, isIPv6 } from "node:net";
 

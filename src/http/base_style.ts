@@ -1,8 +1,4 @@
-/**
- * The shared style sheet of the site, the playground, the briefs and the plan pages.
- *
- * @module
- */
+/** The shared style sheet of the site, the playground, the briefs and the plan pages. */
 
 /** CSS: light and dark colors, text, links, fields, buttons and tables. */
 export const baseStyle = `

@@ -1,8 +1,4 @@
-/**
- * Collects bytes up to a cap.
- *
- * @module
- */
+/** Collects bytes up to a cap. */
 
 import { Buffer } from "node:buffer";
 

@@ -1,8 +1,6 @@
 /**
  * Prebuilt replies: plain and compressed bytes, headers and the 304, so that repeated reads cost little more than
  * sending.
- *
- * @module
  */
 
 import { Buffer } from "node:buffer";

@@ -1,8 +1,4 @@
-/**
- * Deadlines in a sorted linked list that one interval checks, instead of a timer each.
- *
- * @module
- */
+/** Deadlines in a sorted linked list that one interval checks, instead of a timer each. */
 
 /** A member of at most one {@linkcode Deadlines} list. */
 export interface Timed {

@@ -1,8 +1,4 @@
-/**
- * Entity tags and the lists of them in `If-Match` and `If-None-Match`. RFC 9110, section 8.8.3.
- *
- * @module
- */
+/** Entity tags and the lists of them in `If-Match` and `If-None-Match`. RFC 9110, section 8.8.3. */
 
 import { Buffer } from "node:buffer";
 

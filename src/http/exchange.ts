@@ -1,8 +1,6 @@
 /**
  * The request and reply of handlers, on every protocol and runtime; the fetch classes would cost much of node:http's
  * throughput.
- *
- * @module
  */
 
 import type { Source } from "./source.ts";

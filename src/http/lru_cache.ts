@@ -1,8 +1,4 @@
-/**
- * A least-recently-used cache with a total weight.
- *
- * @module
- */
+/** A least-recently-used cache with a total weight. */
 
 /** A map that evicts the least recently used values above a total weight. */
 export class LruCache<K, V> {

@@ -1,8 +1,6 @@
 /**
  * Renders Markdown for our pages: headings have anchors, tables scroll, raw HTML is text except for details, and bare URLs
  * are not linked.
- *
- * @module
  */
 
 import { Marked, type Token, type Tokens } from "marked";

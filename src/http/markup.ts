@@ -1,8 +1,4 @@
-/**
- * HTML templates that escape every value except markup.
- *
- * @module
- */
+/** HTML templates that escape every value except markup. */
 
 /** An HTML fragment. */
 export class Markup {

@@ -1,8 +1,4 @@
-/**
- * Options and observations of a listener. The kit itself knows nothing of leads.
- *
- * @module
- */
+/** Options and observations of a listener. The kit itself knows nothing of leads. */
 
 import type { PeerCertificate } from "node:tls";
 import type { Networks } from "./addresses.ts";

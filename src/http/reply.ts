@@ -1,8 +1,4 @@
-/**
- * Builds replies, uncacheable by default.
- *
- * @module
- */
+/** Builds replies, uncacheable by default. */
 
 import { Buffer } from "node:buffer";
 import type { Reply } from "./exchange.ts";

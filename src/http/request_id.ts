@@ -1,8 +1,4 @@
-/**
- * Adopts or generates request ids.
- *
- * @module
- */
+/** Adopts or generates request ids. */
 
 import { Buffer } from "node:buffer";
 

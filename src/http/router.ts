@@ -1,8 +1,6 @@
 /**
  * A router for exact paths, `{name}` segments and prefixes. Paths are not decoded or normalized, so that one handler
  * has one spelling.
- *
- * @module
  */
 
 import type { Exchange, Handler, Reply } from "./exchange.ts";

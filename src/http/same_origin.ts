@@ -1,8 +1,4 @@
-/**
- * Same-origin check for form posts.
- *
- * @module
- */
+/** Same-origin check for form posts. */
 
 import type { Exchange } from "./exchange.ts";
 

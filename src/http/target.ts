@@ -1,8 +1,4 @@
-/**
- * Request targets and hosts.
- *
- * @module
- */
+/** Request targets and hosts. */
 
 /** A parsed request target. */
 export interface Target {

@@ -1,8 +1,4 @@
-/**
- * Time zones: conversions between moments and wall-clock times, from the runtime's data.
- *
- * @module
- */
+/** Time zones: conversions between moments and wall-clock times, from the runtime's data. */
 
 /** A wall-clock time. */
 export interface ShownTime {

@@ -1,8 +1,4 @@
-/**
- * TLS certificate, key and authority files, reloaded when they change.
- *
- * @module
- */
+/** TLS certificate, key and authority files, reloaded when they change. */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";

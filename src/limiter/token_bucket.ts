@@ -1,8 +1,4 @@
-/**
- * Token buckets by key, in bounded memory. This module is browser compatible.
- *
- * @module
- */
+/** Token buckets by key, in bounded memory. This module is browser compatible. */
 
 import { limits, type Rate } from "../contract/limits.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The actions process's metrics: effects and digests.
- *
- * @module
- */
+/** The actions process's metrics: effects and digests. */
 
 import type { HttpObservation } from "../http/options.ts";
 import { HttpMeters } from "./http_meters.ts";

@@ -1,8 +1,4 @@
-/**
- * The service's gauges, for `/metrics` and the minute samples.
- *
- * @module
- */
+/** The service's gauges, for `/metrics` and the minute samples. */
 
 import { statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,4 @@
-/**
- * Metrics of listeners and certificates, shared by both processes.
- *
- * @module
- */
+/** Metrics of listeners and certificates, shared by both processes. */
 
 import type { Access, HttpObservation } from "../http/options.ts";
 import { described } from "./metrics.ts";

@@ -1,8 +1,4 @@
-/**
- * The log: one JSON object per line on standard output, without keys or lead content.
- *
- * @module
- */
+/** The log: one JSON object per line on standard output, without keys or lead content. */
 
 import { write, writeSync } from "node:fs";
 

@@ -1,8 +1,4 @@
-/**
- * Logs observations: every request, and whatever else an operator needs.
- *
- * @module
- */
+/** Logs observations: every request, and whatever else an operator needs. */
 
 import type { Access } from "../http/options.ts";
 import { describeError } from "../store/pool.ts";

@@ -1,8 +1,4 @@
-/**
- * The service's metrics and their sources.
- *
- * @module
- */
+/** The service's metrics and their sources. */
 
 import { errors, formErrors } from "../contract/errors.ts";
 import { failureCauses } from "../delivery/send.ts";

@@ -1,8 +1,4 @@
-/**
- * All metrics. `/metrics` is generated from this table, and a test checks alerts and dashboard against it.
- *
- * @module
- */
+/** All metrics. `/metrics` is generated from this table, and a test checks alerts and dashboard against it. */
 
 /** A metric's definition. */
 export interface Metric {

@@ -1,8 +1,4 @@
-/**
- * Prometheus's text format, version 0.0.4.
- *
- * @module
- */
+/** Prometheus's text format, version 0.0.4. */
 
 /** Its media type. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";

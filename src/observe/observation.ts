@@ -1,8 +1,4 @@
-/**
- * The service's observations. Log, metrics and minute samples read them.
- *
- * @module
- */
+/** The service's observations. Log, metrics and minute samples read them. */
 
 import type { DeliveryObservation } from "../delivery/loop.ts";
 import type { HttpObservation } from "../http/options.ts";

@@ -1,8 +1,4 @@
-/**
- * Process metrics (processor, memory, files, event loop delay), named as in Prometheus's own clients.
- *
- * @module
- */
+/** Process metrics (processor, memory, files, event loop delay), named as in Prometheus's own clients. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";

@@ -2,8 +2,6 @@
  * Counters, gauges and histograms in Prometheus's text format. Pure: no clock and no I/O.
  *
  * Families are bounded: label values come from our own lists, and series beyond the bound are not counted.
- *
- * @module
  */
 
 import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";

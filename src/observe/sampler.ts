@@ -1,8 +1,4 @@
-/**
- * Minute samples of this process for the console's plots.
- *
- * @module
- */
+/** Minute samples of this process for the console's plots. */
 
 import type { Sample } from "../store/jobs/samples.ts";
 

@@ -1,8 +1,4 @@
-/**
- * `GET /v1/leads`: leads and form submissions, the newest first.
- *
- * @module
- */
+/** `GET /v1/leads`: leads and form submissions, the newest first. */
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";

@@ -1,8 +1,6 @@
 /**
  * Query parameters, read strictly: what is misspelled, repeated or malformed is refused by name and never left out of
  * what is asked.
- *
- * @module
  */
 
 import { parseSpanMs, parseTime, type TimeZone, utc } from "../http/time_zone.ts";

@@ -1,7 +1,5 @@
 /**
  * Replies of the operator's listener: what it says is for whoever asked and for nobody else, and it is kept nowhere.
- *
- * @module
  */
 
 import type { Reply } from "../http/exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * `GET /v1/report`: what came in, what became of it and what went wrong, by tenant, source and day.
- *
- * @module
- */
+/** `GET /v1/report`: what came in, what became of it and what went wrong, by tenant, source and day. */
 
 import { flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";

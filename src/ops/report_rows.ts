@@ -1,8 +1,6 @@
 /**
  * The report's rows, from what the store has counted by day and key: keys of one label are one source, and a rotation
  * of its key changes nothing. Pure.
- *
- * @module
  */
 
 import type { DayFigures, ReportData, ReportSource } from "../store/operator/report.ts";

@@ -1,8 +1,4 @@
-/**
- * The operator's routes. They answer on the operator's own listener and nowhere else.
- *
- * @module
- */
+/** The operator's routes. They answer on the operator's own listener and nowhere else. */
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Router } from "../http/router.ts";

@@ -1,8 +1,6 @@
 /**
  * The life of the service process and the actions process: a readable message if the start fails, a clean shutdown on SIGTERM
  * or SIGINT, and an exit on an uncaught exception.
- *
- * @module
  */
 
 import process from "node:process";

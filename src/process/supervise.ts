@@ -1,8 +1,6 @@
 /**
  * Reports readiness, status and watchdog signals to systemd. Uses `systemd-notify`, because neither runtime can write to a Unix
  * datagram socket.
- *
- * @module
  */
 
 import { spawn } from "node:child_process";

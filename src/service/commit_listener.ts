@@ -1,8 +1,6 @@
 /**
  * What follows a confirmed commit: it counts as a heartbeat, duplicates are counted, and delivery wakes for the tenants with new
  * events. Losing this is harmless, because the outbox was committed with the events.
- *
- * @module
  */
 
 import type { Delivery } from "../delivery/delivery.ts";

@@ -1,8 +1,4 @@
-/**
- * The condition of a service process, for systemd.
- *
- * @module
- */
+/** The condition of a service process, for systemd. */
 
 import type { Config } from "../settings/config.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";

@@ -1,8 +1,4 @@
-/**
- * The texts of the documents. Loaded with their sources at the first request, because leads do not need them.
- *
- * @module
- */
+/** The texts of the documents. Loaded with their sources at the first request, because leads do not need them. */
 
 import { brief } from "../documents/brief.ts";
 import { type DocumentName, documents, surfaceOf } from "../documents/published.ts";

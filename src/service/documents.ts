@@ -1,7 +1,5 @@
 /**
  * The documents that a surface publishes. They contain the surfaces' addresses, which may be known only once the listeners are open.
- *
- * @module
  */
 
 import type { DocumentSource } from "../documents/handlers.ts";

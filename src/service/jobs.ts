@@ -1,8 +1,4 @@
-/**
- * The background jobs of a service process. Each job defines its own pause.
- *
- * @module
- */
+/** The background jobs of a service process. Each job defines its own pause. */
 
 import type { Observe } from "../observe/observation.ts";
 import type { Sampler } from "../observe/sampler.ts";

@@ -1,8 +1,4 @@
-/**
- * Opens the listeners of all surfaces: surfaces on one address share a listener and are told apart by Host.
- *
- * @module
- */
+/** Opens the listeners of all surfaces: surfaces on one address share a listener and are told apart by Host. */
 
 import { randomFillSync } from "node:crypto";
 import type { Config } from "../settings/config.ts";

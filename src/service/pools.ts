@@ -1,7 +1,5 @@
 /**
  * The connection pools of a service process, by purpose, so that no request queues behind another's slow statements.
- *
- * @module
  */
 
 import { searchSettings } from "../store/operator/search.ts";

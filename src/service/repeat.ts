@@ -1,8 +1,4 @@
-/**
- * Repeats a job: one run at a time, a pause in between, and a stop that waits.
- *
- * @module
- */
+/** Repeats a job: one run at a time, a pause in between, and a stop that waits. */
 
 /** Work to repeat. */
 export interface Job<T> {

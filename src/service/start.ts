@@ -1,8 +1,4 @@
-/**
- * Starts and stops the service; `main.ts` reads settings and signals.
- *
- * @module
- */
+/** Starts and stops the service; `main.ts` reads settings and signals. */
 
 import type { Config } from "../settings/config.ts";
 import { needsStore } from "../settings/surface_names.ts";

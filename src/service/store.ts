@@ -1,8 +1,4 @@
-/**
- * Opens everything that needs the database, in order of dependency.
- *
- * @module
- */
+/** Opens everything that needs the database, in order of dependency. */
 
 import { randomInt, randomUUID } from "node:crypto";
 import { limits as published } from "../contract/limits.ts";

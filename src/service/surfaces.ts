@@ -1,8 +1,4 @@
-/**
- * Composes the surfaces of a service process.
- *
- * @module
- */
+/** Composes the surfaces of a service process. */
 
 import { randomBytes } from "node:crypto";
 import { limits } from "../contract/limits.ts";

@@ -1,8 +1,4 @@
-/**
- * Reacts when the store stops or resumes accepting writes.
- *
- * @module
- */
+/** Reacts when the store stops or resumes accepting writes. */
 
 import type { Observe } from "../observe/observation.ts";
 import type { Committer } from "../store/serving/committer.ts";

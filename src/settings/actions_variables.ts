@@ -1,8 +1,4 @@
-/**
- * The variables of the actions process, with their defaults and their meaning.
- *
- * @module
- */
+/** The variables of the actions process, with their defaults and their meaning. */
 
 /**
  * Every variable that `readActionsConfig` reads. Both processes may share a settings file, so each must know the other's

@@ -1,8 +1,4 @@
-/**
- * The checkout's settings, which are never printed.
- *
- * @module
- */
+/** The checkout's settings, which are never printed. */
 
 import { isLoopbackHostname } from "../http/addresses.ts";
 import type { SettingsReader } from "./reader.ts";

@@ -1,8 +1,4 @@
-/**
- * The settings of the service process.
- *
- * @module
- */
+/** The settings of the service process. */
 
 import { isContact } from "../contract/contact.ts";
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";

@@ -1,7 +1,5 @@
 /**
  * systemd's credentials (`LoadCredential=`, `LoadCredentialEncrypted=`): one file per secret, named after its setting.
- *
- * @module
  */
 
 import { existsSync, readdirSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * The settings of delivery.
- *
- * @module
- */
+/** The settings of delivery. */
 
 import type { DeliverySettings } from "../delivery/delivery.ts";
 import { isLoopbackHostname } from "../http/addresses.ts";

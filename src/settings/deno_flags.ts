@@ -1,8 +1,4 @@
-/**
- * The minimal Deno permissions of both processes. The tests use them, and the documents list them.
- *
- * @module
- */
+/** The minimal Deno permissions of both processes. The tests use them, and the documents list them. */
 
 import { actionsVariables } from "./actions_variables.ts";
 import { credentialsName } from "./credentials.ts";

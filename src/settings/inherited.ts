@@ -1,8 +1,4 @@
-/**
- * Inherited listening sockets (systemd's socket activation), which stay open across restarts and can be shared.
- *
- * @module
- */
+/** Inherited listening sockets (systemd's socket activation), which stay open across restarts and can be shared. */
 
 /** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,4 @@
-/**
- * The secret of links in digests: the actions process signs them, the forms' listener verifies them.
- *
- * @module
- */
+/** The secret of links in digests: the actions process signs them, the forms' listener verifies them. */
 
 import type { SettingsReader } from "./reader.ts";
 

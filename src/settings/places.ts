@@ -1,8 +1,4 @@
-/**
- * Validates listen addresses: which may be public, and which may share a listener.
- *
- * @module
- */
+/** Validates listen addresses: which may be public, and which may share a listener. */
 
 import { isIPv6 } from "node:net";
 import { isPrivateOrLoopback } from "../http/addresses.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads settings from an environment, collecting faults. Messages never repeat a value that may be secret.
- *
- * @module
- */
+/** Reads settings from an environment, collecting faults. Messages never repeat a value that may be secret. */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * Secrets in files: `NAME_FILE` with a path instead of `NAME`, for systemd's credentials and orchestrators.
- *
- * @module
- */
+/** Secrets in files: `NAME_FILE` with a path instead of `NAME`, for systemd's credentials and orchestrators. */
 
 import { readFileSync } from "node:fs";
 

@@ -1,8 +1,4 @@
-/**
- * systemd's variables: the notification socket, the watchdog interval, and how the previous process ended.
- *
- * @module
- */
+/** systemd's variables: the notification socket, the watchdog interval, and how the previous process ended. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,4 @@
-/**
- * The names of surfaces.
- *
- * @module
- */
+/** The names of surfaces. */
 
 /** The public surfaces. */
 export const publicSurfaces = ["intake", "forms", "subscription", "site"] as const;

@@ -1,8 +1,4 @@
-/**
- * Parses time zone names.
- *
- * @module
- */
+/** Parses time zone names. */
 
 import { likelyName } from "../contract/likely_name.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Finds misspelled settings, which would otherwise be ignored.
- *
- * @module
- */
+/** Finds misspelled settings, which would otherwise be ignored. */
 
 import { likelyName } from "../contract/likely_name.ts";
 import { actionsVariables } from "./actions_variables.ts";

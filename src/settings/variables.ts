@@ -1,8 +1,4 @@
-/**
- * The variables of the service process, with their defaults and their meaning.
- *
- * @module
- */
+/** The variables of the service process, with their defaults and their meaning. */
 
 import { limits } from "../contract/limits.ts";
 import { connectionsPerAddress } from "../http/node/defences/bounds.ts";

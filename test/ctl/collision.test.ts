@@ -1,8 +1,4 @@
-/**
- * What came under a used Idempotency-Key reaches a person: accepted as a lead of its own, or dismissed.
- *
- * @module
- */
+/** What came under a used Idempotency-Key reaches a person: accepted as a lead of its own, or dismissed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * The delivery over the wire: the service with a database, and an actions tier that does as it is told.
- *
- * @module
- */
+/** The delivery over the wire: the service with a database, and an actions tier that does as it is told. */
 
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * Every command of the documents is run as it is written, one page after the other.
- *
- * @module
- */
+/** Every command of the documents is run as it is written, one page after the other. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * The connection to PostgreSQL is lost at every place of the commit.
- *
- * @module
- */
+/** The connection to PostgreSQL is lost at every place of the commit. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * The wall clocks of the processes are an hour off, each another way.
- *
- * @module
- */
+/** The wall clocks of the processes are an hour off, each another way. */
 
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";

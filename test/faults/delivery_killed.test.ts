@@ -1,8 +1,4 @@
-/**
- * The service, the actions process and PostgreSQL are killed while leads are accepted and delivered.
- *
- * @module
- */
+/** The service, the actions process and PostgreSQL are killed while leads are accepted and delivered. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * The connection on which a node hears of others' commits is half open, or PostgreSQL is restarted.
- *
- * @module
- */
+/** The connection on which a node hears of others' commits is half open, or PostgreSQL is restarted. */
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";

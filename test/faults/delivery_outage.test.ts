@@ -1,8 +1,4 @@
-/**
- * The actions tier is away for hours, as the database's clock has it.
- *
- * @module
- */
+/** The actions tier is away for hours, as the database's clock has it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

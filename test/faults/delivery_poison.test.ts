@@ -1,8 +1,4 @@
-/**
- * A lead that its CRM will never take, and a CRM that never answers.
- *
- * @module
- */
+/** A lead that its CRM will never take, and a CRM that never answers. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,6 @@
 /**
  * A person is erased while the service is at work on what is erased: sends are under way, leases run out, the person's
  * retries arrive.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

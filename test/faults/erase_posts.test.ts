@@ -1,8 +1,6 @@
 /**
  * A person is erased while posts of the same person arrive, wait and are committed: what had arrived when the erasure
  * ended is nowhere afterwards, and what arrived later is a new lead.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

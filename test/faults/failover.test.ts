@@ -1,8 +1,6 @@
 /**
  * A standby is promoted and takes over the address of the store, while the old primary lives on and answers: as a
  * replica of the new one, or held to reading.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

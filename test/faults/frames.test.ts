@@ -1,8 +1,4 @@
-/**
- * HTTP/2 clients that send what nobody asked for, and random frames.
- *
- * @module
- */
+/** HTTP/2 clients that send what nobody asked for, and random frames. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

@@ -1,8 +1,4 @@
-/**
- * A key is revoked while its leads are being committed.
- *
- * @module
- */
+/** A key is revoked while its leads are being committed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

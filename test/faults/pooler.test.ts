@@ -1,8 +1,6 @@
 /**
  * Everything but LISTEN goes through PgBouncer in transaction mode, which gives a session out for the time of a
  * transaction: nothing that is set for a connection holds.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

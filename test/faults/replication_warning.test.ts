@@ -1,8 +1,6 @@
 /**
  * The wait for a synchronous standby is cancelled: PostgreSQL has then committed on its own disk only, and
  * reports success with a WARNING.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

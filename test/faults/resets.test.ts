@@ -1,8 +1,4 @@
-/**
- * Clients that reset their connections, at each point of them.
- *
- * @module
- */
+/** Clients that reset their connections, at each point of them. */
 
 import { Buffer } from "node:buffer";
 import { readdirSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * Two servers commit batches that hold the same Idempotency-Keys, contents, campaigns and terms in any order.
- *
- * @module
- */
+/** Two servers commit batches that hold the same Idempotency-Keys, contents, campaigns and terms in any order. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * Server processes are killed under load.
- *
- * @module
- */
+/** Server processes are killed under load. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * Thousands of clients that send a byte now and then.
- *
- * @module
- */
+/** Thousands of clients that send a byte now and then. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

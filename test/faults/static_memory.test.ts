@@ -1,8 +1,4 @@
-/**
- * A thousand clients that begin a large file, take their time and go away.
- *
- * @module
- */
+/** A thousand clients that begin a large file, take their time and go away. */
 
 import assert from "node:assert/strict";
 import { readFileSync, truncateSync } from "node:fs";

@@ -3,8 +3,6 @@
  *
  * The figures are the issue's: 503 within 10 s, `store_writable` false within 2 s, accepting again within 2 s of
  * the healing, without a restart of the service.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,4 @@
-/**
- * Hundreds of HTTP/2 clients that ask for much and open no window for any of it.
- *
- * @module
- */
+/** Hundreds of HTTP/2 clients that ask for much and open no window for any of it. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * The way of a machine: installed, upgraded, rolled back, removed, and installed again as a package. Each test goes on where
  * the one before it ends.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

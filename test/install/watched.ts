@@ -1,8 +1,6 @@
 /**
  * What systemd does for an installed service, on a machine of its own: it watches, restarts, bounds and backs up, and a
  * database that is gone comes back. Each test goes on where the one before it ends.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,4 @@
-/**
- * The page with the mails and webhooks that were caught, and what a hostile one cannot do there.
- *
- * @module
- */
+/** The page with the mails and webhooks that were caught, and what a hostile one cannot do there. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

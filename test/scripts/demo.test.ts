@@ -1,8 +1,4 @@
-/**
- * `npm run demo`: what it fills, and what it refuses to touch.
- *
- * @module
- */
+/** `npm run demo`: what it fills, and what it refuses to touch. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

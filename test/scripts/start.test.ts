@@ -1,8 +1,4 @@
-/**
- * `npm start` from end to end, in copies of the repository.
- *
- * @module
- */
+/** `npm start` from end to end, in copies of the repository. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,8 +1,4 @@
-/**
- * What `npm start` delivers, and what it says where it cannot.
- *
- * @module
- */
+/** What `npm start` delivers, and what it says where it cannot. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

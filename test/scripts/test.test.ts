@@ -1,8 +1,4 @@
-/**
- * `npm test` itself, on small test files in a copy of the repository.
- *
- * @module
- */
+/** `npm test` itself, on small test files in a copy of the repository. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * A certificate that either side of the actions tier refuses: no lead may die of it, on either runtime, whenever the
  * refusal comes. Under TLS 1.3 a server refuses the client's when the client's handshake is over.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

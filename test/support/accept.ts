@@ -1,8 +1,4 @@
-/**
- * Events made by a call of the SQL function `accept`, past the service.
- *
- * @module
- */
+/** Events made by a call of the SQL function `accept`, past the service. */
 
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";

@@ -1,8 +1,6 @@
 /**
  * What is taken down after the tests of a file: everything, the last that was set up first, whatever fails or hangs
  * meanwhile. Node's `after` leaves out all hooks behind one that throws.
- *
- * @module
  */
 
 import { after } from "node:test";

@@ -1,8 +1,4 @@
-/**
- * Certificate authorities for tests, and the certificates that they issue.
- *
- * @module
- */
+/** Certificate authorities for tests, and the certificates that they issue. */
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";

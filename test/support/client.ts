@@ -1,8 +1,4 @@
-/**
- * An HTTP client for tests, over node:http: it shows what came over the wire and adds nothing of its own.
- *
- * @module
- */
+/** An HTTP client for tests, over node:http: it shows what came over the wire and adds nothing of its own. */
 
 import http from "node:http";
 import https from "node:https";

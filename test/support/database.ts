@@ -3,8 +3,6 @@
  *
  * `npm test` starts one PostgreSQL and passes its address on. A test file run by hand
  * (`node --test test/store/pool.test.ts`) starts one of its own, which ends with it.
- *
- * @module
  */
 
 import { createHash, randomBytes } from "node:crypto";

@@ -1,8 +1,4 @@
-/**
- * What the programs that a test starts get of its own environment: no settings of whoever runs the tests.
- *
- * @module
- */
+/** What the programs that a test starts get of its own environment: no settings of whoever runs the tests. */
 
 import process from "node:process";
 

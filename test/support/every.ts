@@ -1,8 +1,4 @@
-/**
- * What happens again and again in the background of a test.
- *
- * @module
- */
+/** What happens again and again in the background of a test. */
 
 import type { TestContext } from "node:test";
 

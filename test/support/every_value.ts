@@ -1,8 +1,6 @@
 /**
  * Reads a whole database as text, whatever tables it has: for tests of what is nowhere any more, and of what has
  * stayed as it was.
- *
- * @module
  */
 
 import type postgres from "postgres";

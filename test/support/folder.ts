@@ -1,8 +1,4 @@
-/**
- * Folders for what a test writes.
- *
- * @module
- */
+/** Folders for what a test writes. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

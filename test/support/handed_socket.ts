@@ -1,8 +1,4 @@
-/**
- * A listening socket that processes are handed, as systemd hands over those of a socket unit.
- *
- * @module
- */
+/** A listening socket that processes are handed, as systemd hands over those of a socket unit. */
 
 import { atEnd } from "./at_end.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The socket on which systemd hears of a service, with a list of what was said.
- *
- * @module
- */
+/** The socket on which systemd hears of a service, with a list of what was said. */
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";

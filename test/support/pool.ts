@@ -1,8 +1,4 @@
-/**
- * A pool for tests that need one and do not care about its bounds.
- *
- * @module
- */
+/** A pool for tests that need one and do not care about its bounds. */
 
 import { Pool, type PoolOptions } from "../../src/store/pool.ts";
 import { Primary } from "../../src/store/primary.ts";

@@ -1,8 +1,4 @@
-/**
- * The service as its users meet it: the whole program in a process of its own, on ports of its choice.
- *
- * @module
- */
+/** The service as its users meet it: the whole program in a process of its own, on ports of its choice. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * The repository's own text, for the tests that read it.
- *
- * @module
- */
+/** The repository's own text, for the tests that read it. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";

@@ -1,8 +1,6 @@
 /**
  * What a test of the store works with: a database of its own, and the superuser's connections to it. Both end with
  * the tests of the file.
- *
- * @module
  */
 
 import postgres from "postgres";

@@ -1,8 +1,4 @@
-/**
- * Runs programs of other languages to their end.
- *
- * @module
- */
+/** Runs programs of other languages to their end. */
 
 import { spawn } from "node:child_process";
 import process from "node:process";

@@ -1,8 +1,4 @@
-/**
- * Waiting for something that sends no signal: the one place in the tests where time passes by itself.
- *
- * @module
- */
+/** Waiting for something that sends no signal: the one place in the tests where time passes by itself. */
 
 import { setTimeout as delay } from "node:timers/promises";
 

@@ -1,8 +1,6 @@
 /**
  * What a file of the suite works with: a database, tenants and keys in it, servers on it, and answers that
  * are held to what is true of every answer.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

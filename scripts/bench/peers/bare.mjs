@@ -1,8 +1,4 @@
-/**
- * A bare node:http server that reads and parses the JSON body and answers 202, without store, validation or log.
- *
- * @module
- */
+/** A bare node:http server that reads and parses the JSON body and answers 202, without store, validation or log. */
 
 import { createServer } from "node:http";
 import process from "node:process";

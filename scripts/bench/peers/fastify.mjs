@@ -4,8 +4,6 @@
  * It looks up the key by its digest, uses our validator and digests, and writes the event, its outbox row, the campaign's
  * spend and the count of an unknown term in one transaction. It omits rate limits, access log, request ids, the lock
  * against revocation, collisions and the heartbeat.
- *
- * @module
  */
 
 import { hash, randomBytes } from "node:crypto";

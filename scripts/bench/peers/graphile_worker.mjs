@@ -1,8 +1,4 @@
-/**
- * graphile-worker as a peer, with one job per event. `prepare` fills its queue, `work` delivers.
- *
- * @module
- */
+/** graphile-worker as a peer, with one job per event. `prepare` fills its queue, `work` delivers. */
 
 import { createRequire } from "node:module";
 import process from "node:process";

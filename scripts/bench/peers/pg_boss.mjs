@@ -1,8 +1,4 @@
-/**
- * pg-boss as a peer, with one job per event. `prepare` fills its queue, `work` delivers in batches.
- *
- * @module
- */
+/** pg-boss as a peer, with one job per event. `prepare` fills its queue, `work` delivers in batches. */
 
 import { createRequire } from "node:module";
 import process from "node:process";

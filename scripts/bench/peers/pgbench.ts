@@ -1,8 +1,6 @@
 /**
  * pgbench as a peer: the same rows, one lead per transaction, both INSERTs in a prepared statement. It omits the API key's
  * lookup, the campaign's spend and the counts of unknown terms.
- *
- * @module
  */
 
 import { writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * Shared by the job queues: the backlog as jobs, and sending an event, without a timeout per request.
- *
- * @module
- */
+/** Shared by the job queues: the backlog as jobs, and sending an event, without a timeout per request. */
 
 import { createReadStream } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,8 +1,4 @@
-/**
- * A notification's content, independent of its format: lines and links from strangers' data.
- *
- * @module
- */
+/** A notification's content, independent of its format: lines and links from strangers' data. */
 
 import type { Flag } from "../../contract/fields.ts";
 import { dialable } from "../../lead/dial.ts";

@@ -1,8 +1,4 @@
-/**
- * The daily digest: counts of what arrived and waits.
- *
- * @module
- */
+/** The daily digest: counts of what arrived and waits. */
 
 import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
 import { bareNotification, inline, localTime, type Notification, type Row, visible } from "./content.ts";

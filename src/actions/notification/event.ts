@@ -1,8 +1,4 @@
-/**
- * The notification of a lead or a form submission.
- *
- * @module
- */
+/** The notification of a lead or a form submission. */
 
 import { countryDefault } from "../../contract/fields.ts";
 import { isObject } from "../../lead/json.ts";

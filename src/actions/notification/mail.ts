@@ -1,8 +1,4 @@
-/**
- * Renders a notification as a mail: HTML, plain text and subject.
- *
- * @module
- */
+/** Renders a notification as a mail: HTML, plain text and subject. */
 
 import { Buffer } from "node:buffer";
 import { escaped } from "../../http/markup.ts";

@@ -1,8 +1,6 @@
 /**
  * Which clients a listener serves that asks for client certificates. The TLS layer checks a certificate once, at the
  * handshake; a connection lives on for as long as its client likes.
- *
- * @module
  */
 
 import type { PeerCertificate, TLSSocket } from "node:tls";

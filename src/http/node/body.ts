@@ -1,8 +1,4 @@
-/**
- * A request body on Node: read with a cap, or discarded.
- *
- * @module
- */
+/** A request body on Node: read with a cap, or discarded. */
 
 import type { IncomingMessage } from "node:http";
 import type { Buffer } from "node:buffer";

@@ -1,8 +1,4 @@
-/**
- * Tracks connections and requests of a listener: their timeouts and ends.
- *
- * @module
- */
+/** Tracks connections and requests of a listener: their timeouts and ends. */
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * The protocol-independent part of a listener: routing, faults and the access log.
- *
- * @module
- */
+/** The protocol-independent part of a listener: routing, faults and the access log. */
 
 import type { Socket } from "node:net";
 import type { Body, Exchange, Reply } from "../exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * One request on node:http or node:http2, from its headers to the last byte of its response.
- *
- * @module
- */
+/** One request on node:http or node:http2, from its headers to the last byte of its response. */
 
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";

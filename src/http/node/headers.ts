@@ -1,8 +1,4 @@
-/**
- * Request headers on Node.
- *
- * @module
- */
+/** Request headers on Node. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";

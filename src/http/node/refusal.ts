@@ -1,8 +1,4 @@
-/**
- * Responses without an exchange: after parser errors, to CONNECT, and for faults before an exchange exists.
- *
- * @module
- */
+/** Responses without an exchange: after parser errors, to CONNECT, and for faults before an exchange exists. */
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";

@@ -1,8 +1,6 @@
 /**
  * Creates the Node server of a listener: node:http, node:http2 with HTTP/1.1 for TLS, or node:https with client
  * certificates; TLS settings and ticket keys.
- *
- * @module
  */
 
 import { constants, randomBytes } from "node:crypto";

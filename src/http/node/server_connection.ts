@@ -1,8 +1,4 @@
-/**
- * A connection of a node:http or node:http2 listener.
- *
- * @module
- */
+/** A connection of a node:http or node:http2 listener. */
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";

@@ -5,8 +5,6 @@
  *
  * Under TLS 1.3 a server refuses a client's certificate when the client's handshake is over, and what was written until
  * then is lost. So before its first request a connection may have to stay open for a moment.
- *
- * @module
  */
 
 import type { OnReadOpts, Socket } from "node:net";

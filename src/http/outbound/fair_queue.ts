@@ -1,8 +1,4 @@
-/**
- * Shares places among tenants: first in, first out per tenant, round robin across tenants.
- *
- * @module
- */
+/** Shares places among tenants: first in, first out per tenant, round robin across tenants. */
 
 /**
  * Whether a tenant with `inFlight` of `total` requests may start another: while it has fewer than the free places of

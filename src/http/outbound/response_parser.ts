@@ -5,8 +5,6 @@
  *                                └─▶ chunk_size ─▶ chunk_data ─▶ chunk_end ─┐   ▲
  *                                       ▲ └─ size 0 ─▶ trailer ─────────────┼───┘
  *                                       └───────────────────────────────────┘
- *
- * @module
  */
 
 import { BodyBuffer } from "../body_buffer.ts";

@@ -1,8 +1,4 @@
-/**
- * Conditional requests and ranges: RFC 9110, sections 5.6.7, 13.2.2 and 14.
- *
- * @module
- */
+/** Conditional requests and ranges: RFC 9110, sections 5.6.7, 13.2.2 and 14. */
 
 import { hasTagStrongly, hasTagWeakly } from "../etag.ts";
 import type { Exchange } from "../exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * The files below a folder, never one outside.
- *
- * @module
- */
+/** The files below a folder, never one outside. */
 
 import { LruCache } from "../lru_cache.ts";
 import type { ByteRange } from "./conditional.ts";

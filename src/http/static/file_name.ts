@@ -1,8 +1,4 @@
-/**
- * Maps request paths to file names and back, and names to media types.
- *
- * @module
- */
+/** Maps request paths to file names and back, and names to media types. */
 
 import { Buffer } from "node:buffer";
 

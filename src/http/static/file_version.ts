@@ -1,8 +1,4 @@
-/**
- * One version of a file and its bytes, read at once or streamed.
- *
- * @module
- */
+/** One version of a file and its bytes, read at once or streamed. */
 
 import { strongTag } from "../etag.ts";
 import { type Sink, Source } from "../source.ts";

@@ -1,8 +1,4 @@
-/**
- * Serves files below a folder: conditional requests, ranges, precompressed variants, bounded memory.
- *
- * @module
- */
+/** Serves files below a folder: conditional requests, ranges, precompressed variants, bounded memory. */
 
 import { parseAcceptEncoding, preferredCoding, weightOf } from "../accept_encoding.ts";
 import type { Exchange, Handler, Reply } from "../exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * Who did what, when.
- *
- * @module
- */
+/** Who did what, when. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Context } from "./context.ts";

@@ -1,8 +1,4 @@
-/**
- * Collisions: other leads under a used Idempotency-Key, kept aside until somebody accepts them.
- *
- * @module
- */
+/** Collisions: other leads under a used Idempotency-Key, kept aside until somebody accepts them. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {

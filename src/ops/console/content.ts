@@ -1,7 +1,5 @@
 /**
  * The content of leads and submissions as it is stored: members one by one, nothing parsed that would lose a digit.
- *
- * @module
  */
 
 import { type Markup, markup } from "../../http/markup.ts";

@@ -1,8 +1,4 @@
-/**
- * What the console's pages work with.
- *
- * @module
- */
+/** What the console's pages work with. */
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import type { Exchange } from "../../http/exchange.ts";

@@ -1,8 +1,4 @@
-/**
- * Dead letters and their replay: one, those chosen, or all.
- *
- * @module
- */
+/** Dead letters and their replay: one, those chosen, or all. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {

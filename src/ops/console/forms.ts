@@ -1,8 +1,4 @@
-/**
- * The tenants' forms, as they are defined.
- *
- * @module
- */
+/** The tenants' forms, as they are defined. */
 
 import { markup } from "../../http/markup.ts";
 import { listForms } from "../../store/operator/form_definitions.ts";

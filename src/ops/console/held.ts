@@ -1,8 +1,4 @@
-/**
- * Form submissions that are held back as spam, for somebody to judge: release, or dismiss.
- *
- * @module
- */
+/** Form submissions that are held back as spam, for somebody to judge: release, or dismiss. */
 
 import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";

@@ -1,8 +1,4 @@
-/**
- * The past as plots, each with its figures in a sentence.
- *
- * @module
- */
+/** The past as plots, each with its figures in a sentence. */
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";

@@ -1,8 +1,4 @@
-/**
- * The API keys: whose they are, and which are used no more.
- *
- * @module
- */
+/** The API keys: whose they are, and which are used no more. */
 
 import { markup } from "../../http/markup.ts";
 import { likelyField } from "../../lead/misspelling.ts";

@@ -1,8 +1,4 @@
-/**
- * What all pages of the console have in common: the frame, the headers, tables, and the pages of refusals.
- *
- * @module
- */
+/** What all pages of the console have in common: the frame, the headers, tables, and the pages of refusals. */
 
 import { hash } from "node:crypto";
 import type { Handler, Reply } from "../../http/exchange.ts";

@@ -1,8 +1,6 @@
 /**
  * The search: leads and submissions by what is known of them, the newest first. The list shows what tells one from
  * another, and no more of a person than the end of a phone number.
- *
- * @module
  */
 
 import { flagNames } from "../../contract/fields.ts";

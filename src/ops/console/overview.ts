@@ -1,8 +1,4 @@
-/**
- * The first page: is it well, what needs a person, and how it went.
- *
- * @module
- */
+/** The first page: is it well, what needs a person, and how it went. */
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";

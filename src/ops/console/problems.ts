@@ -1,8 +1,4 @@
-/**
- * Whether all is well, in the order in which an operator who was woken has to know.
- *
- * @module
- */
+/** Whether all is well, in the order in which an operator who was woken has to know. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { queryOf } from "./request.ts";

@@ -1,8 +1,4 @@
-/**
- * The report: what came in, what became of it and what it cost, by source and by day.
- *
- * @module
- */
+/** The report: what came in, what became of it and what it cost, by source and by day. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { readReport } from "../../store/operator/report.ts";

@@ -1,8 +1,6 @@
 /**
  * What a page of the console reads of its request: the query, a form with its token, the tenant that it names; and the
  * note that an action leaves for the next page.
- *
- * @module
  */
 
 import { Buffer } from "node:buffer";

@@ -1,8 +1,4 @@
-/**
- * The console's routes: pages by GET, actions by POST, and a page for everything that goes wrong.
- *
- * @module
- */
+/** The console's routes: pages by GET, actions by POST, and a page for everything that goes wrong. */
 
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";

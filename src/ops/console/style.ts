@@ -1,8 +1,4 @@
-/**
- * The console's style sheet: light and dark, from a phone's width up.
- *
- * @module
- */
+/** The console's style sheet: light and dark, from a phone's width up. */
 
 /** CSS. Colours on their papers have a contrast of 4.5 to 1 at least, which `test/ops/` measures in a browser. */
 export const style = `

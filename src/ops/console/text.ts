@@ -1,8 +1,6 @@
 /**
  * Texts on the console's pages. What callers sent is hostile until shown: every character that cannot be seen, or that
  * changes how its neighbours are read, stands there by its number.
- *
- * @module
  */
 
 import type { TimeZone } from "../../http/time_zone.ts";

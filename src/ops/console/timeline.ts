@@ -1,8 +1,4 @@
-/**
- * One lead or submission, from its post to its effect.
- *
- * @module
- */
+/** One lead or submission, from its post to its effect. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { deedOf } from "./audit.ts";

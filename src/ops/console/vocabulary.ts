@@ -1,8 +1,4 @@
-/**
- * The vocabulary of `project_area`: what callers send that it does not know, and its own terms.
- *
- * @module
- */
+/** The vocabulary of `project_area`: what callers send that it does not know, and its own terms. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {

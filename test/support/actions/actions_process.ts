@@ -1,8 +1,4 @@
-/**
- * The actions process as it runs in production: a process of its own, a database role of its own, mutual TLS.
- *
- * @module
- */
+/** The actions process as it runs in production: a process of its own, a database role of its own, mutual TLS. */
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";

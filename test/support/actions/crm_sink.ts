@@ -1,8 +1,4 @@
-/**
- * A customer's CRM: an HTTPS server that records what it is sent.
- *
- * @module
- */
+/** A customer's CRM: an HTTPS server that records what it is sent. */
 
 import type { ServerResponse } from "node:http";
 import { openSink, type WebhookCall } from "../../../scripts/caught/webhook_sink.ts";

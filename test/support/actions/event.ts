@@ -1,8 +1,4 @@
-/**
- * Events as the service delivers them.
- *
- * @module
- */
+/** Events as the service delivers them. */
 
 import { randomBytes } from "node:crypto";
 import type { Sending } from "../../../src/actions/destination.ts";

@@ -1,8 +1,4 @@
-/**
- * A DNS server over UDP that answers what a test wants, and may change its mind.
- *
- * @module
- */
+/** A DNS server over UDP that answers what a test wants, and may change its mind. */
 
 import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";

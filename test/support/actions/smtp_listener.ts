@@ -1,8 +1,4 @@
-/**
- * A mail server of a test: what arrived, and answers other than the usual.
- *
- * @module
- */
+/** A mail server of a test: what arrived, and answers other than the usual. */
 
 import { openSmtp, type Received, type Step } from "../../../scripts/caught/smtp_server.ts";
 import { atEnd } from "../at_end.ts";

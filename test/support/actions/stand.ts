@@ -1,8 +1,4 @@
-/**
- * The actions process with all that is around it: its database, a CRM, a mail server, certificates.
- *
- * @module
- */
+/** The actions process with all that is around it: its database, a CRM, a mail server, certificates. */
 
 import postgres from "postgres";
 import type { TestDatabase } from "../database.ts";

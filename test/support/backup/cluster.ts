@@ -1,7 +1,5 @@
 /**
  * Debian's PostgreSQL 15 with pgBackRest, in temporary folders, laid out as Debian lays them out: what a restore works on.
- *
- * @module
  */
 
 import { spawn, spawnSync } from "node:child_process";

@@ -1,8 +1,4 @@
-/**
- * What keeps people with a keyboard or a screen reader out, measured in a browser.
- *
- * @module
- */
+/** What keeps people with a keyboard or a screen reader out, measured in a browser. */
 
 /// <reference lib="dom" />
 

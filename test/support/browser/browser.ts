@@ -1,8 +1,4 @@
-/**
- * A real browser for the tests of pages: Debian's Chromium, or what is installed here.
- *
- * @module
- */
+/** A real browser for the tests of pages: Debian's Chromium, or what is installed here. */
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

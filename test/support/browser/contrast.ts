@@ -1,8 +1,4 @@
-/**
- * Contrast as WCAG counts it, measured in a page of a browser.
- *
- * @module
- */
+/** Contrast as WCAG counts it, measured in a page of a browser. */
 
 /// <reference lib="dom" />
 

@@ -1,8 +1,4 @@
-/**
- * What is wrong with how a page looks, measured in a browser.
- *
- * @module
- */
+/** What is wrong with how a page looks, measured in a browser. */
 
 /// <reference lib="dom" />
 

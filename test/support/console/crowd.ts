@@ -1,8 +1,6 @@
 /**
  * A service whose pages are full: several tenants and sources, long names and ids, writing from right to left, rows that
  * differ in little, and everything that needs an operator. The tests of the console and its pictures are made of it.
- *
- * @module
  */
 
 import { createHash, getRandomValues, randomBytes } from "node:crypto";

@@ -1,8 +1,4 @@
-/**
- * Markup as a reader reads it.
- *
- * @module
- */
+/** Markup as a reader reads it. */
 
 import type { Markup } from "../../../src/http/markup.ts";
 

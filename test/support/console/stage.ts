@@ -1,8 +1,4 @@
-/**
- * What the pages of the console are tried on: a service with every kind of event that an operator meets.
- *
- * @module
- */
+/** What the pages of the console are tried on: a service with every kind of event that an operator meets. */
 
 import assert from "node:assert/strict";
 import { type Answer, send } from "../client.ts";

@@ -1,7 +1,5 @@
 /**
  * A Debian machine of its own: a tree booted by systemd-nspawn, with its own network, of which nothing is left in the end.
- *
- * @module
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

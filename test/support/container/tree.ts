@@ -1,7 +1,5 @@
 /**
  * A Debian 12 tree to boot: made once by debootstrap, and kept in the system's temporary folder for the runs to come.
- *
- * @module
  */
 
 import { execFileSync, spawnSync } from "node:child_process";

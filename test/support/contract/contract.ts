@@ -1,8 +1,6 @@
 /**
  * Holds what the service answers to its OpenAPI document: an undocumented status, header or member fails, and so does
  * an error that is not as its surface's table of codes says.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,6 @@
 /**
  * Holds an error body to the table of codes of its surface. The schema of the document is one for all errors and
  * leaves open what only some of them have; here it is not.
- *
- * @module
  */
 
 import { type ErrorRule, errors, formErrors, unreadErrors } from "../../../src/contract/errors.ts";

@@ -2,8 +2,6 @@
  * Holds a JSON value to a schema of the OpenAPI document. Stricter than JSON Schema: a member that is not
  * listed fails unless the schema opens itself with `additionalProperties`, so does a value that is not on an extensible
  * list yet, and so does a keyword that this module does not know, because it would check nothing.
- *
- * @module
  */
 
 /** A schema, or any other part of the document. */

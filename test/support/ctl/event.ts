@@ -1,8 +1,4 @@
-/**
- * Stores events for the tests of the operator's command, as the service does.
- *
- * @module
- */
+/** Stores events for the tests of the operator's command, as the service does. */
 
 import type postgres from "postgres";
 import { type AcceptedRow, acceptPosts } from "../accept.ts";

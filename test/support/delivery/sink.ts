@@ -1,8 +1,4 @@
-/**
- * An actions tier for tests: an HTTP server that records what arrives and answers as it is told.
- *
- * @module
- */
+/** An actions tier for tests: an HTTP server that records what arrives and answers as it is told. */
 
 import http from "node:http";
 import { until } from "../until.ts";

@@ -1,8 +1,4 @@
-/**
- * The clients of the brief as programs, and a front that answers as scripted before the service does.
- *
- * @module
- */
+/** The clients of the brief as programs, and a front that answers as scripted before the service does. */
 
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";

@@ -1,8 +1,4 @@
-/**
- * The documents, taken apart: their blocks of code, their links and their headings.
- *
- * @module
- */
+/** The documents, taken apart: their blocks of code, their links and their headings. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";

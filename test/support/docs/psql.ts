@@ -1,8 +1,4 @@
-/**
- * As much of psql as the documents use: the name of a database, statements from standard input, and `\connect`.
- *
- * @module
- */
+/** As much of psql as the documents use: the name of a database, statements from standard input, and `\connect`. */
 
 import { text } from "node:stream/consumers";
 import postgres from "postgres";

@@ -3,8 +3,6 @@
  * the repository, beside a PostgreSQL of its own.
  *
  * What is different from a reader's own machine: the ports, the password, and the ids of what has come meanwhile.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,6 @@
 /**
  * The receivers of webhooks that docs/webhooks.md has in six languages, each as a program: it reads a request a line, and
  * says of each whether it is genuine.
- *
- * @module
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";

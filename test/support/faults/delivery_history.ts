@@ -1,8 +1,6 @@
 /**
  * What was accepted, what arrived downstream and what is on record, held against one another: the promise of the
  * delivery, whatever was killed or cut in between.
- *
- * @module
  */
 
 import type { CrmCall } from "../actions/crm_sink.ts";

@@ -1,7 +1,5 @@
 /**
  * What a fault test of the delivery stands on: a store, the service with delivery, and the tier that it delivers to.
- *
- * @module
  */
 
 import { createRole, type RunningActions, startActionsProcess } from "../actions/actions_process.ts";

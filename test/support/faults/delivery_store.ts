@@ -1,8 +1,4 @@
-/**
- * Deliveries as the store has them, read past the service.
- *
- * @module
- */
+/** Deliveries as the store has them, read past the service. */
 
 import { type StoredEvent, withSql } from "./store.ts";
 

@@ -1,8 +1,6 @@
 /**
  * What clients did and what they were told, and the check of the store against it: the promise of the
  * specification, whatever was killed or cut in between.
- *
- * @module
  */
 
 import { type Answer, post, type RequestOptions } from "../client.ts";

@@ -1,8 +1,6 @@
 /**
  * Clients that post leads without a pause and retry as the specification asks them to, except that they
  * do not back off: they wait until the service says that it accepts again.
- *
- * @module
  */
 
 import type { TestContext } from "node:test";

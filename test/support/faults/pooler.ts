@@ -1,8 +1,4 @@
-/**
- * PgBouncer in front of a PostgreSQL, in transaction mode, as Debian ships it.
- *
- * @module
- */
+/** PgBouncer in front of a PostgreSQL, in transaction mode, as Debian ships it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";

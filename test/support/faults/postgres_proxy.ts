@@ -1,8 +1,4 @@
-/**
- * The proxy before PostgreSQL, for the tests of a file: it ends with them.
- *
- * @module
- */
+/** The proxy before PostgreSQL, for the tests of a file: it ends with them. */
 
 import { PostgresProxy } from "../../../scripts/prove/postgres_proxy.ts";
 import { atEnd } from "../at_end.ts";

@@ -1,8 +1,4 @@
-/**
- * Seeded randomness: a failure prints the seed, and `FAULT_SEED` repeats the same choices.
- *
- * @module
- */
+/** Seeded randomness: a failure prints the seed, and `FAULT_SEED` repeats the same choices. */
 
 import { randomInt } from "node:crypto";
 import type { TestContext } from "node:test";

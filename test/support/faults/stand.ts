@@ -1,8 +1,6 @@
 /**
  * What a fault test stands on: a PostgreSQL of its own, a tenant with a campaign and a key, and server
  * processes, with or without a proxy in between.
- *
- * @module
  */
 
 import assert from "node:assert/strict";

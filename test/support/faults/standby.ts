@@ -1,8 +1,4 @@
-/**
- * A second PostgreSQL that follows a first one by streaming replication, until it is promoted.
- *
- * @module
- */
+/** A second PostgreSQL that follows a first one by streaming replication, until it is promoted. */
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * The store's contents as the tests check them, read past the service.
- *
- * @module
- */
+/** The store's contents as the tests check them, read past the service. */
 
 import postgres from "postgres";
 

@@ -1,8 +1,6 @@
 /**
  * What the service delivers to in a fault test: it records every request and how it was answered, and either
  * answers itself or passes the request on to the actions process.
- *
- * @module
  */
 
 import http from "node:http";

@@ -1,8 +1,4 @@
-/**
- * The labelled submissions of `test/vectors/forms/`.
- *
- * @module
- */
+/** The labelled submissions of `test/vectors/forms/`. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

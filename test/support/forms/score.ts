@@ -1,8 +1,4 @@
-/**
- * Scores for the tests of the spam score, from plain objects.
- *
- * @module
- */
+/** Scores for the tests of the spam score, from plain objects. */
 
 import type { SpamReasonName } from "../../../src/forms/spam/reasons.ts";
 import {

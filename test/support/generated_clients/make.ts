@@ -1,8 +1,6 @@
 /**
  * Makes the clients: generates code from the document, puts the program beside it that uses it, and compiles both. All
  * generators and libraries come pinned, from their languages' own registries.
- *
- * @module
  */
 
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";

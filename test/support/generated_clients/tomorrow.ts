@@ -1,8 +1,4 @@
-/**
- * The service as it may be tomorrow: in front of the running one, and its answers have grown.
- *
- * @module
- */
+/** The service as it may be tomorrow: in front of the running one, and its answers have grown. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,8 +1,4 @@
-/**
- * Starts the echo app on either runtime, and talks to it byte by byte. Everything that waits has a deadline.
- *
- * @module
- */
+/** Starts the echo app on either runtime, and talks to it byte by byte. Everything that waits has a deadline. */
 
 import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * The service that the tests of the server kit talk to. Imported on Node, and run as a program on Deno with its
  * settings as JSON in the first argument: then it prints a line of JSON for each event.
- *
- * @module
  */
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";

@@ -1,8 +1,6 @@
 /**
  * An HTTP/2 client that sends whatever frames it is told to, sensible or not, and none by itself: it acknowledges
  * nothing and opens no window.
- *
- * @module
  */
 
 import { Buffer } from "node:buffer";

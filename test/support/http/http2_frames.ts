@@ -1,8 +1,4 @@
-/**
- * HTTP/2 frames as bytes, for what no client library sends: RFC 9113, section 6.
- *
- * @module
- */
+/** HTTP/2 frames as bytes, for what no client library sends: RFC 9113, section 6. */
 
 import { Buffer } from "node:buffer";
 

@@ -1,8 +1,4 @@
-/**
- * Bytes on a socket, for what no HTTP client would send.
- *
- * @module
- */
+/** Bytes on a socket, for what no HTTP client would send. */
 
 import { connect } from "node:net";
 import { assertDocumented } from "../contract/contract.ts";

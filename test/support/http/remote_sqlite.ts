@@ -1,8 +1,4 @@
-/**
- * A SQLite client that reads a database through HTTP range requests: Debian's python3-apsw with a small VFS.
- *
- * @module
- */
+/** A SQLite client that reads a database through HTTP range requests: Debian's python3-apsw with a small VFS. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";

@@ -1,8 +1,4 @@
-/**
- * A folder of files to serve, and requests for them.
- *
- * @module
- */
+/** A folder of files to serve, and requests for them. */
 
 import { Buffer } from "node:buffer";
 import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * A Debian machine with PostgreSQL and the packages of this repository, and what the tests do on it.
- *
- * @module
- */
+/** A Debian machine with PostgreSQL and the packages of this repository, and what the tests do on it. */
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, realpathSync, writeFileSync } from "node:fs";

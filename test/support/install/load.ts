@@ -4,8 +4,6 @@
  *
  * Some leads come on a connection each, half of the others on connections that are kept, half over HTTP/2. Nothing is sent
  * twice, but for streams that HTTP/2 has refused: these were not looked at, and every client sends them again (RFC 9113, 8.7).
- *
- * @module
  */
 
 import http2 from "node:http2";

@@ -1,8 +1,4 @@
-/**
- * The kits as their manifests describe them.
- *
- * @module
- */
+/** The kits as their manifests describe them. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,8 +1,4 @@
-/**
- * The first vocabulary as the validator takes it.
- *
- * @module
- */
+/** The first vocabulary as the validator takes it. */
 
 import type { Areas } from "../../../src/lead/lead.ts";
 import { foldArea } from "../../../src/lead/place.ts";

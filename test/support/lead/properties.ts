@@ -1,8 +1,4 @@
-/**
- * What the property tests of the lead modules share.
- *
- * @module
- */
+/** What the property tests of the lead modules share. */
 
 import process from "node:process";
 import fc from "fast-check";

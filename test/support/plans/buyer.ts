@@ -1,8 +1,4 @@
-/**
- * A storefront's browser and the payment provider's webhook, as the suite's tests play them.
- *
- * @module
- */
+/** A storefront's browser and the payment provider's webhook, as the suite's tests play them. */
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";

@@ -3,8 +3,6 @@
  * versions, parameter errors, idempotency with its replays and conflicts; and that can be told to fail.
  *
  * Source: Stripe API reference (Create a Checkout Session, Errors, Idempotent requests); Advanced error handling.
- *
- * @module
  */
 
 import { createHash, randomBytes } from "node:crypto";

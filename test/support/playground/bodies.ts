@@ -1,8 +1,6 @@
 /**
  * Generated request bodies: mostly leads, with everything that a browser's engine and a server's might see in
  * two ways.
- *
- * @module
  */
 
 import fc from "fast-check";

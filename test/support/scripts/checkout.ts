@@ -1,8 +1,4 @@
-/**
- * Copies of the repository, for tests of commands that keep things in its folder.
- *
- * @module
- */
+/** Copies of the repository, for tests of commands that keep things in its folder. */
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";

@@ -1,8 +1,4 @@
-/**
- * `npm start` as a child of a test, seen as the person at the terminal sees it.
- *
- * @module
- */
+/** `npm start` as a child of a test, seen as the person at the terminal sees it. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

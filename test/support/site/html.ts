@@ -1,8 +1,4 @@
-/**
- * A strict reading of HTML: every element that is opened is closed, in order, and nothing is written twice.
- *
- * @module
- */
+/** A strict reading of HTML: every element that is opened is closed, in order, and nothing is written twice. */
 
 const voids = new Set(["br", "hr", "img", "input", "link", "meta", "col", "wbr", "source"]);
 const raw = /<(script|style)\b[^>]*>[\s\S]*?<\/\1>/g;

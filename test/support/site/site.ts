@@ -1,8 +1,4 @@
-/**
- * A site that was built from a real database, and what tests read of it.
- *
- * @module
- */
+/** A site that was built from a real database, and what tests read of it. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

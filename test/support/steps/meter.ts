@@ -1,8 +1,6 @@
 /**
  * Work counted in steps, the same on every machine and at every load: the calls and blocks of the source that V8 counts. What
  * the engine's built-in functions and regular expressions do is not among them; {@linkcode cpuMs} has their time.
- *
- * @module
  */
 
 import { Session } from "node:inspector";

@@ -1,8 +1,6 @@
 /**
  * A search for the input that costs the most: pieces that a parser knows, repeated, combined and changed as long as that
  * makes it dearer. Seeded, so that a failure comes again.
- *
- * @module
  */
 
 import { chance } from "../faults/random.ts";

@@ -1,8 +1,4 @@
-/**
- * The bounds of a listener.
- *
- * @module
- */
+/** The bounds of a listener. */
 
 /** Configurable bounds. */
 export interface Bounds {

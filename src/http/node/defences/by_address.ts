@@ -1,8 +1,4 @@
-/**
- * Per-address limits: slots, handshakes and unread responses.
- *
- * @module
- */
+/** Per-address limits: slots, handshakes and unread responses. */
 
 import type { Socket } from "node:net";
 import { LruCache } from "../../lru_cache.ts";

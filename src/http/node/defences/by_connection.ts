@@ -1,8 +1,4 @@
-/**
- * Budgets of one connection: pipelined requests and control frames.
- *
- * @module
- */
+/** Budgets of one connection: pipelined requests and control frames. */
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
