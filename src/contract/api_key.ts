@@ -1,8 +1,6 @@
 /**
  * The text of an API key: a prefix for surface and kind, 32 random base62 characters, and a checksum that rejects
  * typing errors without a query. This module is browser compatible.
- *
- * @module
  */
 
 /** The two key-gated surfaces. */
@@ -15,7 +13,7 @@ const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
 const beginning = /^(?:lead|form)_(?:live|test)_[0-9A-Za-z]*$/;
 
-/** Finds a key, or the start of one, in text that must not contain any. */
+/** Matches a key, or the start of one. */
 export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -39,12 +37,7 @@ function checksum(text: string): string {
   return digits;
 }
 
-/**
- * Makes a key. `fillRandom` fills an array from a CSPRNG and may be called several times, because biased bytes are
- * skipped.
- *
- * Source: DECISIONS, Keys and tenants.
- */
+/** Makes a key; `fillRandom` fills an array from a CSPRNG, several times if necessary. Source: DECISIONS, Keys. */
 export function makeKey(
   options: { readonly surface: KeySurface; readonly sandbox: boolean },
   fillRandom: (bytes: Uint8Array) => void,
@@ -55,6 +48,7 @@ export function makeKey(
   while (random.length < randomLength) {
     fillRandom(bytes);
     for (const byte of bytes) {
+      // 248 is the largest multiple of 62 below 256: no digit is likelier than another.
       if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62];
     }
   }
@@ -69,7 +63,7 @@ export function keySurface(text: string): KeySurface | null {
   return text.startsWith("lead_") ? "intake" : "forms";
 }
 
-/** Why a request shows no key: a sentence for the caller, and a word for the log. */
+/** Why a request has no usable key: `detail` for the caller, `reason` for the log. */
 export interface KeyFault {
   readonly detail: string;
   readonly reason: string;
@@ -92,10 +86,8 @@ const keyFaults = {
 } as const satisfies Record<string, KeyFault>;
 
 /**
- * Why a text is no key of the surface, from the text alone; `null` when only the store can tell, and for a text that has
- * nothing of a key.
- *
- * Source: DECISIONS, Decided since (401).
+ * Why a text is not a key of the surface; `null` if only the store knows, and for text unlike a key. Source:
+ * DECISIONS, 401.
  */
 export function keyFault(text: string, surface: KeySurface): KeyFault | null {
   const bare = text.replace(/^["']|["']$/g, "");

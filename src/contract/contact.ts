@@ -1,10 +1,6 @@
-/**
- * The contact address for partners. This module is browser compatible.
- *
- * @module
- */
+/** The contact address for partners. This module is browser compatible. */
 
-// Excludes characters with a meaning in Markdown, HTML or mailto addresses.
+// Excludes characters that have a meaning in Markdown, HTML or mailto addresses.
 const shape = /^[A-Za-z0-9._%+-]{1,64}@(?=.{1,253}$)[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 
 /** Whether a text is usable as the contact. */
@@ -16,5 +12,5 @@ export function isContact(text: string): boolean {
 export function contactSentence(contact: string | null): string {
   return contact === null
     ? ""
-    : `For a key, or one that is answered with 401, write to [${contact}](mailto:${contact}).`;
+    : `To get a key, or if yours is answered with 401, write to [${contact}](mailto:${contact}).`;
 }

@@ -1,15 +1,10 @@
-/**
- * The error codes of the intake and of the tenant forms, and the status each one answers with: tables from which the
- * replies, the documents and the tests are made. This module is browser compatible.
- *
- * @module
- */
+/** Error codes and statuses of intake and forms. This module is browser compatible. */
 
 import { limits } from "./limits.ts";
 
 const bodyKiB = limits.bodyBytesMax / 1024;
 
-/** What a caller should do about an error: SPEC, Errors. */
+/** Status, cause and remedy of an error code. Source: SPEC, Errors. */
 export interface ErrorRule {
   readonly status: number;
   readonly condition: string;
@@ -17,11 +12,7 @@ export interface ErrorRule {
   readonly retry: "never" | "never as-is" | "after Retry-After" | "yes";
 }
 
-/**
- * Every error code that the partner intake answers with.
- *
- * Source: SPEC, Errors; `not_found` from DECISIONS, The intake endpoint.
- */
+/** The error codes of the intake. Source: SPEC, Errors; `not_found` from DECISIONS, The intake endpoint. */
 export const errors = {
   invalid_json: {
     status: 400,
@@ -33,7 +24,7 @@ export const errors = {
   unauthorized: {
     status: 401,
     condition:
-      "missing, unknown, revoked or inactive `X-API-Key`; `detail` may tell why: sent elsewhere, in quotes, mistyped, or a forms key",
+      "missing, unknown, revoked or inactive `X-API-Key`; `detail` may say why: sent in the wrong place, in quotes, mistyped, or a forms key",
     callerAction: "configuration problem; alert a human",
     retry: "never",
   },
@@ -45,14 +36,14 @@ export const errors = {
   },
   method_not_allowed: {
     status: 405,
-    condition: "a method that this path does not serve; `Allow` names those it does",
+    condition: "the path does not serve this method; `Allow` lists those it serves",
     callerAction: "fix the method",
     retry: "never",
   },
   body_too_large: {
     status: 413,
     condition:
-      `the body is over ${bodyKiB} KiB; produced before authentication; the answer has no \`request_id\``,
+      `the body is over ${bodyKiB} KiB; checked before authentication; the answer has no \`request_id\``,
     callerAction: "trim `project_details`",
     retry: "never as-is",
   },
@@ -71,43 +62,31 @@ export const errors = {
   },
   not_accepting: {
     status: 503,
-    condition: "the store is unwritable or the key lookup failed; nothing was promised",
+    condition: "the store is unwritable or the key lookup failed; nothing was acknowledged",
     callerAction: "retry with exponential backoff",
     retry: "yes",
   },
 } as const satisfies Record<string, ErrorRule>;
 
-/** A machine code of the error body. */
 export type ErrorCode = keyof typeof errors;
 
-/**
- * What the server refuses before it knows what is asked for, by status: malformed or unfinished requests, a
- * wrong host. The connection closes after most of them.
- *
- * Source: DECISIONS, The intake endpoint. Chosen: the nearest of the intake's codes, because a caller who
- * knows those needs no further ones.
- */
+/** Refusals before routing, by status; most close the connection. Source: DECISIONS, The intake endpoint. */
 export const unreadErrors = {
   400: {
     code: "invalid_json",
     condition: "the request is not valid HTTP, or its `Host` is missing, repeated or malformed",
   },
   408: { code: "invalid_json", condition: "the request did not arrive in time" },
-  417: { code: "invalid_json", condition: "`Expect` asks for something other than `100-continue`" },
-  421: { code: "not_found", condition: "nothing is served for this `Host`" },
+  417: { code: "invalid_json", condition: "`Expect` has a value other than `100-continue`" },
+  421: { code: "not_found", condition: "this `Host` is not served here" },
   431: { code: "invalid_json", condition: "the request's headers are too large or too many" },
-  501: { code: "invalid_json", condition: "a `Transfer-Encoding` other than `chunked`; do not retry it" },
-  503: { code: "not_accepting", condition: "an unexpected fault; nothing was promised" },
+  501: { code: "invalid_json", condition: "a `Transfer-Encoding` other than `chunked`; do not retry" },
+  503: { code: "not_accepting", condition: "an unexpected fault; nothing was acknowledged" },
 } as const satisfies Record<number, { code: ErrorCode; condition: string }>;
 
 /**
- * Every error code that the forms endpoint answers with.
- *
- * Source: SPEC, Errors (tenant forms); DECISIONS, Forms.
- *
- * Chosen: an `Idempotency-Key` that cannot be used is `invalid_json` with the header's name in `fields`, because the
- * codes are settled and this one says "the request is not what a form posts"; `missing_required` is the probe's
- * answer and must mean nothing else. 413 and the per-IP 429 have no `request_id` in the body, as on the intake.
+ * The error codes of the forms endpoint. Source: SPEC, Errors; DECISIONS, Forms. Chosen: an unusable
+ * `Idempotency-Key` is `invalid_json`, because `missing_required` must mean the probe alone.
  */
 export const formErrors = {
   invalid_json: {
@@ -119,14 +98,15 @@ export const formErrors = {
   },
   missing_required: {
     status: 400,
-    condition: "required fields are missing, null or blank: `fields` lists them; the probe's answer too",
+    condition:
+      "required fields are missing, null or blank; `fields` lists them; the probe gets this answer too",
     callerAction: "fill in the fields and resend; the `Idempotency-Key` is not consumed",
     retry: "never as-is",
   },
   unauthorized: {
     status: 401,
     condition:
-      "missing, unknown or revoked `X-API-Key`, or a key of the intake; `detail` may tell why: sent elsewhere, in quotes, mistyped",
+      "missing, unknown or revoked `X-API-Key`, or an intake key; `detail` may say why: sent in the wrong place, in quotes, mistyped",
     callerAction: "configuration problem; alert a human",
     retry: "never",
   },
@@ -138,7 +118,7 @@ export const formErrors = {
   },
   form_not_found: {
     status: 404,
-    condition: "the tenant has no form of this `{form_key}`",
+    condition: "the tenant has no form with this `{form_key}`",
     callerAction: "fix the address, or have the form added",
     retry: "never",
   },
@@ -154,11 +134,10 @@ export const formErrors = {
   },
   not_accepting: {
     status: 503,
-    condition: "the store is away; nothing was promised",
+    condition: "the store is unavailable; nothing was acknowledged",
     callerAction: "retry with exponential backoff",
     retry: "yes",
   },
 } as const satisfies Record<string, ErrorRule>;
 
-/** A machine code of the forms' error body. */
 export type FormErrorCode = keyof typeof formErrors;

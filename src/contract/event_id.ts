@@ -1,9 +1,4 @@
-/**
- * Event ids: they begin with the acceptance time and sort by it. `sql/functions/event_id.sql` makes them. This module
- * is browser compatible.
- *
- * @module
- */
+/** Event ids, which sort by acceptance time; made by `event_id.sql`. This module is browser compatible. */
 
 /** Length in hex digits: 14 for the time, 4 for the place in the batch, 20 (80 bits) random. */
 export const eventIdLength = 38;

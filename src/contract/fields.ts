@@ -1,15 +1,9 @@
-/**
- * The lead envelope as data: fields, caps, flags, reasons and closed enums. The validator, the
- * OpenAPI document, the brief and the playground are made from these tables. This module is browser
- * compatible.
- *
- * @module
- */
+/** The lead envelope as data. This module is browser compatible. */
 
 /** The country of a lead that names none. Source: SPEC, Lead envelope. */
 export const countryDefault = "US";
 
-/** What else a country may be called, in any case, by its code. Source: SPEC, Lead envelope. */
+/** Other spellings of a country, in any case, by code. Source: SPEC, Lead envelope. */
 export const countrySynonyms = {
   US: ["USA", "U.S.", "United States"],
   CA: ["CAN", "Canada"],
@@ -19,18 +13,14 @@ export const countrySynonyms = {
 const synonyms = Object.entries(countrySynonyms)
   .map(([code, names]) => `${names.map((name) => `\`${name}\``).join(", ")} become \`${code}\``).join("; ");
 
-/** One member of the envelope. `lengthMax` is in runes (Unicode code points). */
+/** `lengthMax` is in runes (Unicode code points). */
 interface FieldRule {
   readonly required: boolean;
   readonly lengthMax: number;
   readonly description: string;
 }
 
-/**
- * The string fields of the envelope, in the order in which the specification lists them.
- *
- * Source: SPEC, Lead envelope; the caps from DECISIONS, The lead envelope.
- */
+/** The string fields, in SPEC's order. Source: SPEC, Lead envelope; caps: DECISIONS, The lead envelope. */
 export const fields = {
   first_name: { required: true, lengthMax: 100, description: "Given name." },
   last_name: {
@@ -42,13 +32,13 @@ export const fields = {
     required: true,
     lengthMax: 64,
     description:
-      "As it was typed. A US or Canadian number becomes `+1XXXXXXXXXX`; anything else is stored as sent and flagged `phone_unnormalized`, never refused.",
+      "In any format. A US or Canadian number becomes `+1XXXXXXXXXX`; anything else is stored as sent and flagged `phone_unnormalized`, never refused.",
   },
   email: {
     required: false,
     lengthMax: 254,
     description:
-      "Lower-cased. A value that does not look like an address is kept and flagged `email_shape_suspect`; nothing checks that mail arrives.",
+      "Lower-cased. A value that does not look like an address is kept and flagged `email_shape_suspect`; deliverability is not checked.",
   },
   street_address: {
     required: false,
@@ -71,13 +61,13 @@ export const fields = {
     required: false,
     lengthMax: 64,
     description:
-      `ISO-3166 alpha-2, upper-cased; \`${countryDefault}\` when omitted. In any case, ${synonyms}. Anything else that is not two characters is kept as sent and flagged \`country_unrecognized\`.`,
+      `ISO-3166 alpha-2, upper-cased; \`${countryDefault}\` when omitted. In upper or lower case, ${synonyms}. Anything else that is not two characters is kept as sent and flagged \`country_unrecognized\`.`,
   },
   project_area: {
     required: false,
     lengthMax: 100,
     description:
-      "Which part of the home: a term of the vocabulary, in any case, or your own. An unknown one is stored as sent, flagged `project_area_unknown` and counted.",
+      "Which part of the home: a term of the vocabulary, in any case, or your own. An unknown term is stored as sent, flagged `project_area_unknown` and counted.",
   },
   project_service: {
     required: false,
@@ -96,32 +86,27 @@ export const fields = {
     required: false,
     lengthMax: 200,
     description:
-      "Your id for the lead. Recorded, never trusted as unique: what counts is the `Idempotency-Key`.",
+      "Your id for the lead. Recorded, but not treated as unique: deduplication uses the `Idempotency-Key`.",
   },
 } as const satisfies Record<string, FieldRule>;
 
-/** The name of a string field of the envelope. */
 export type FieldName = keyof typeof fields;
 
-/** The names of the string fields, in envelope order. */
 export const fieldNames = Object.keys(fields) as FieldName[];
 
-/** The three required fields. Source: SPEC, Vocabulary. */
 export const requiredFields = fieldNames.filter((name) => fields[name].required);
 
-/** The closed enum of `project_service`. Source: SPEC, Lead envelope. */
 export const projectServices = ["replacement", "repair", "remodel", "maintain"] as const;
 
 /** Why a field fails validation. Source: SPEC, Error body. */
 export const reasons = ["required", "too_long", "out_of_range"] as const;
 
-/** Why a field fails validation. */
 export type Reason = typeof reasons[number];
 
-/** What a term of the vocabulary may be; both are accepted exactly alike. Source: SPEC, Vocabulary. */
+/** Statuses of a vocabulary term; both are accepted alike. Source: SPEC, Vocabulary. */
 export const vocabularyStatuses = {
-  confirmed: "A term that is used on purpose.",
-  proposed: "It arrived with real leads and has not been ratified yet.",
+  confirmed: "A term in deliberate use.",
+  proposed: "A term that arrived in real leads and is not ratified yet.",
 } as const;
 
 /** Observations on a successful response, never rejections. Source: SPEC, Lead acknowledgement. */
@@ -134,7 +119,6 @@ export const flags = {
   country_unrecognized: "The country is not recognized; it is stored as sent.",
 } as const;
 
-/** An observation on a successful response. */
 export type Flag = keyof typeof flags;
 
 /** All flags, in the order in which a response lists them. */

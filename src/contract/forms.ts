@@ -1,8 +1,4 @@
-/**
- * The form body's members that mean something to the service. This module is browser compatible.
- *
- * @module
- */
+/** Members of a form body that have a meaning for the service. This module is browser compatible. */
 
 /** The honeypot field, hidden from people. Source: SPEC, Tenant forms. */
 export const honeypotName = "website";
@@ -10,7 +6,6 @@ export const honeypotName = "website";
 /** Ignored in the body: the path names the form. Source: DECISIONS, Forms. */
 export const formKeyName = "form_key";
 
-/** The field with the time at which the form was opened. */
 export const startedAtName = "form_started_at";
 
 /** Fields that the campaign is read from, in order. Source: SPEC, Tenant forms. */
@@ -26,17 +21,15 @@ export const attributionNames = [
   "utm_content",
 ] as const;
 
-/** An example submission for documents and tests. */
 export const formExample = {
   name: "Grace Hopper",
   email: "grace@example.com",
-  message: "Our roof leaks above the porch. Could somebody come by this week?",
+  message: "Our roof leaks above the porch. Could you come by this week?",
   [honeypotName]: "",
   page_url: "https://acme.example/roof?utm_source=newsletter&utm_campaign=spring",
   referrer: "https://acme.example/",
 } as const;
 
-/** Placeholders of the examples. */
 export const formPlaceholders = {
   tenant: "acme",
   formKey: "contact",

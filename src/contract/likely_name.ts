@@ -1,8 +1,4 @@
-/**
- * Suggests the name that a misspelled one probably means. This module is browser compatible.
- *
- * @module
- */
+/** Suggests the name that a misspelled one probably means. This module is browser compatible. */
 
 /** The Levenshtein distance. */
 function editsBetween(one: string, other: string): number {
@@ -18,16 +14,15 @@ function editsBetween(one: string, other: string): number {
   return row[other.length] as number;
 }
 
-/** Ignores case and word separators. */
 function bare(name: string): string {
   return name.toLowerCase().replace(/[\s_.-]+/g, "");
 }
 
-// Longer than every known name; bounds the work.
+/** Longer than every known name; bounds the work. */
 const lengthMax = 100;
 
 /**
- * The likeliest of `names` for `text` (`firstName`: `first_name`), or `null`. At most a third of the letters may
+ * The likeliest of `names` for `text` (`firstName`: `first_name`), or `null`; at most a third of the letters may
  * differ.
  */
 export function likelyName(text: string, names: readonly string[]): string | null {

@@ -1,16 +1,10 @@
-/**
- * The plan feed as data. This module is browser compatible.
- *
- * @module
- */
+/** The plan feed as data. This module is browser compatible. */
 
 /** Billing intervals. Source: DECISIONS, Plans, checkout, site. */
 export const intervals = ["day", "week", "month", "year"] as const;
 
-/** One of {@linkcode intervals}. */
 export type Interval = (typeof intervals)[number];
 
-/** An example plan, with a member of the customer's own. */
 export const planExample = {
   slug: "starter",
   name: "Starter",

@@ -12,8 +12,8 @@ import {
   isObject,
   type Member,
   members,
-  mendEscapes,
   parseObject,
+  replaceLoneSurrogates,
   withoutSpace,
 } from "#src/lead/json.ts";
 import {
@@ -91,7 +91,7 @@ class PlanReader {
   #plan(text: string, path: string): PlanEntry {
     const plan = this.#object(text, path || "The file");
     const at = (member: string) => path === "" ? member : `${path}.${member}`;
-    if (mendEscapes(text) !== text) {
+    if (replaceLoneSurrogates(text) !== text) {
       this.faults.push(`${path || "The plan"} has half of a surrogate pair, which strict parsers refuse`);
     }
     const { slug = "", name = "", customer = "", interval } = this.#texts(plan, planRules, at);

@@ -170,19 +170,19 @@ export const failureExamples = {
     title: "Extra is no object",
     about: "`extra` is reserved, and must be an object if it is sent at all.",
     body: pretty({ ...ada, extra: "spring" }),
-    answer: { status: 400, detail: "extra is a string; only an object may be sent" },
+    answer: { status: 400, detail: "extra is a string; only an object is allowed" },
   },
   no_object: {
     title: "No object",
     about: "One lead is one object; a list is none.",
     body: pretty([ada]),
-    answer: { status: 400, detail: "the body is an array; one lead a call, as an object, is needed" },
+    answer: { status: 400, detail: "the body is an array; send one lead a call, as an object" },
   },
   broken_json: {
     title: "Broken JSON",
     about: "A comma too many.",
     body: pretty(ada).replace(/\n\}$/, ",\n}"),
-    answer: { status: 400, detail: "line 4, column 28: a trailing comma; take it out" },
+    answer: { status: 400, detail: "line 4, column 28: a trailing comma; remove it" },
   },
   form_encoded: {
     title: "Form-encoded",

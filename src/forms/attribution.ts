@@ -1,8 +1,4 @@
-/**
- * Which campaign a visitor came from, as the addresses of the page and of the page before tell.
- *
- * @module
- */
+/** Which campaign a visitor came from, as the addresses of the page and of the page before tell. */
 
 import { attributionNames, attributionSources } from "../contract/forms.ts";
 import { isLongerThan, normalizeLine } from "../lead/text.ts";

@@ -1,8 +1,4 @@
-/**
- * The form's own blocked words. This module is browser compatible.
- *
- * @module
- */
+/** The form's own blocked words. This module is browser compatible. */
 
 import { foldInto } from "./spam/fold.ts";
 import { readWords } from "./spam/words.ts";

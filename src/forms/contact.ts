@@ -1,12 +1,10 @@
 /**
  * Who sent a submission, for the operator's search: phone, email and last name from the fields whose names say that
  * they hold them.
- *
- * @module
  */
 
 import { countryDefault, fields as caps } from "../contract/fields.ts";
-import { foldName, knownNames as names } from "../lead/known_names.ts";
+import { fieldAliases as names, foldName } from "../lead/field_aliases.ts";
 import { toE164 } from "../lead/phone.ts";
 import { normalizeCountry } from "../lead/place.ts";
 import { asSent, isLongerThan, normalizeLine } from "../lead/text.ts";

@@ -1,14 +1,16 @@
-/**
- * The fields of a posted form: a flat JSON object, read without loss.
- *
- * @module
- */
+/** The fields of a posted form: a flat JSON object, read without loss. */
 
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
 import { type BodyFault, nestedFault, objectFault } from "../lead/body_fault.ts";
-import { mendEscapes, type ParsedMember, parseMembers, parseObject, withoutNul } from "../lead/json.ts";
+import {
+  type ParsedMember,
+  parseMembers,
+  parseObject,
+  replaceLoneSurrogates,
+  withoutNul,
+} from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam/score.ts";
 
@@ -52,7 +54,7 @@ export function readFields(body: string): Posted | null {
   const parsed = parseMembers(sent, limits.jsonDepthMax);
   if (parsed === null) return null;
   // Mended after it has proved valid: what is taken out could stand where nothing may.
-  const mended = withoutNul(mendEscapes(sent));
+  const mended = withoutNul(replaceLoneSurrogates(sent));
   const members = mended === sent ? parsed : parseMembers(mended, limits.jsonDepthMax) ?? [];
   const fields = new Map<string, Field>();
   const nested = new Set<string>();

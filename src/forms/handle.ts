@@ -1,8 +1,6 @@
 /**
  * `POST /v1/forms/{tenant}/{form_key}`, in the order of checks: per-IP limit, method, body cap, key, tenant, per-tenant
  * limit, form, body, idempotency and commit.
- *
- * @module
  */
 
 import { type FormErrorCode, formErrors } from "../contract/errors.ts";

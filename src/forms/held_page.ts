@@ -1,8 +1,6 @@
 /**
  * `/held/{token}`: the page that a digest's link opens. It shows what the mail has shown of a held submission, and
  * releases it at the press of a button: mail scanners open links, and press nothing.
- *
- * @module
  */
 
 import { hash } from "node:crypto";

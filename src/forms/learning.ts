@@ -1,8 +1,4 @@
-/**
- * Stored submissions as the spam score learns from them and explains them.
- *
- * @module
- */
+/** Stored submissions as the spam score learns from them and explains them. */
 
 import type { Learner } from "../store/jobs/spam_learning.ts";
 import { readFields } from "./fields.ts";

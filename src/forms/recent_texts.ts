@@ -1,8 +1,4 @@
-/**
- * Remembers which texts forms were sent lately, and by how many senders: programs post one text under many names.
- *
- * @module
- */
+/** Remembers which texts forms were sent lately, and by how many senders: programs post one text under many names. */
 
 import { digest128 } from "../gate/post.ts";
 

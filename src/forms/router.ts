@@ -1,8 +1,4 @@
-/**
- * The tenant forms routes.
- *
- * @module
- */
+/** The tenant forms routes. */
 
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadBudget } from "../gate/rate.ts";

@@ -5,7 +5,7 @@
 
 import { getRandomValues } from "node:crypto";
 import type { Rate } from "../contract/limits.ts";
-import { type Budget, tellBudget } from "../contract/rate_headers.ts";
+import { addBudget, type Budget } from "../contract/rate_headers.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { type Allowance, type Seed, TokenBucketLimiter } from "../limiter/token_bucket.ts";
@@ -118,7 +118,7 @@ function spentOf(
   { allowed, remaining, resetSeconds, retryAfterSeconds }: Allowance,
   before: Spent | null,
 ): Spent {
-  const headers = tellBudget({ name, rate, remaining, resetSeconds }, before?.headers ?? null);
+  const headers = addBudget({ name, rate, remaining, resetSeconds }, before?.headers ?? null);
   if (!allowed) headers["Retry-After"] = String(retryAfterSeconds);
   return { allowed, headers };
 }

@@ -1,8 +1,6 @@
 /**
  * `POST /v1/intake`, in the specification's order of checks: per-IP limit, method, body cap, key, per-key
  * limit, validation, idempotency and commit.
- *
- * @module
  */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
@@ -29,11 +27,7 @@ import type { ApiKey } from "../store/serving/lookup.ts";
 /** An error reply with its status. Source: SPEC, Error body. */
 export const refuse = refuseBy(errors);
 
-/**
- * 202 `accepted` or 200 `duplicate`. `flags` are those of the post: a duplicate tells the first one's.
- *
- * Source: SPEC, Lead acknowledgement.
- */
+/** 202 `accepted` or 200 `duplicate`, which has the first post's `flags`. Source: SPEC, Lead acknowledgement. */
 export function acknowledge(
   outcome: Exclude<Outcome, { kind: "revoked" }>,
   { source, flags, headers }: {
@@ -51,7 +45,6 @@ export function acknowledge(
   }, headers);
 }
 
-/** What the handler works with. */
 export interface IntakeParts extends GateParts {
   readonly keyBudget: HolderBudget;
 }
@@ -86,7 +79,6 @@ async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakePa
   return acknowledge(outcome, { source: key.label, flags: read.flags, headers: post.headers });
 }
 
-/** A lead that may be committed. */
 interface ReadLead extends Extract<Validation, { kind: "valid" }> {
   readonly raw: string;
   readonly idempotencyKey: UsableIdempotencyKey;

@@ -1,8 +1,4 @@
-/**
- * The intake's routes.
- *
- * @module
- */
+/** The intake's routes. */
 
 import { projectServices, requiredFields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
@@ -15,7 +11,6 @@ import { Router } from "../http/router.ts";
 import type { Area, Reference } from "../store/serving/reference.ts";
 import { intakeHandler, type IntakeParts, refuse } from "./handle.ts";
 
-/** What the answer is made of. */
 export interface Health {
   readonly writable: boolean;
   readonly pending: number;
@@ -23,10 +18,8 @@ export interface Health {
 }
 
 /**
- * The handler of `GET /healthz`: 200 when the service takes leads, 503 when the store is not writable or the process is
- * stopping.
- *
- * Source: SPEC, Intake health; DECISIONS, The intake endpoint.
+ * `GET /healthz`: 200 while the service takes leads, otherwise 503. Source: SPEC, Intake health; DECISIONS, The
+ * intake endpoint.
  */
 export function healthHandler(health: () => Health, isDraining: () => boolean): Handler {
   return () => {
@@ -37,10 +30,8 @@ export function healthHandler(health: () => Health, isDraining: () => boolean): 
 }
 
 /**
- * The handler of `GET /v1/vocabulary`: the vocabulary as the validator has it, while it is no older than five minutes; rendered when it
- * changes, not for each who asks.
- *
- * Source: SPEC, Vocabulary; DECISIONS, The intake endpoint.
+ * `GET /v1/vocabulary`: a snapshot at most five minutes old, rendered when it changes. Source: SPEC,
+ * Vocabulary; DECISIONS, The intake endpoint.
  */
 export function vocabularyHandler(reference: () => Reference, nowMs: () => number): Handler {
   let areasRead: readonly Area[] | null = null;
@@ -58,7 +49,7 @@ export function vocabularyHandler(reference: () => Reference, nowMs: () => numbe
         project_service: projectServices,
         required: requiredFields,
       });
-      // The snapshot is read again every second and seldom says anything else.
+      // The snapshot is read every second and rarely changes.
       if (now !== text) [text, replies] = [now, new CompressedText(now).replies(headers)];
     }
     return (replies as CachedResponse).to(exchange);
@@ -70,11 +61,10 @@ const headers = {
   content: { "Content-Type": "application/json" },
 };
 
-/** What the intake's routes work with, besides what the posts need. */
 interface IntakeRouterParts extends IntakeParts {
   readonly health: () => Health;
   readonly isDraining: () => boolean;
-  /** Spent by everything but the posts. */
+  /** Spent by every route except the posts. */
   readonly reads: ReadBudget;
   readonly documents: DocumentSource;
 }
@@ -93,8 +83,7 @@ export function intakeRouter(parts: IntakeRouterParts): Router {
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId, headers: publicRead }),
   })
     .any("/v1/intake", intakeHandler(parts))
-    // Whoever opens the bare address in a browser wants the playground. For any other method nothing is there: a post
-    // that lacks its path is told so, and not that its method is wrong.
+    // A browser at the bare address gets the playground. A post without a path is 404, not 405.
     .any(
       "/",
       (exchange) =>

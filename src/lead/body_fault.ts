@@ -1,10 +1,7 @@
 /**
- * What is wrong with a body that is refused, for whoever sent it and for the log. It is looked for only when the body
- * has been refused, and tells no value of it. This module is browser compatible.
- *
+ * Says what is wrong with a refused body, for the sender and for the log, without any value of it. This module is
+ * browser compatible.
  * Source: DECISIONS, Decided since (400 `invalid_json` and 422).
- *
- * @module
  */
 
 import { keyInText } from "../contract/api_key.ts";
@@ -12,50 +9,49 @@ import { fieldNames } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { isObject, spaceEnd } from "./json.ts";
 
-/** What may be wrong, by the name that the log has for it, in words that follow the place. */
+/** Faults of JSON by their name in the log; the words follow the place. */
 export const jsonFaults = {
-  trailing_comma: "a trailing comma; take it out",
+  trailing_comma: "a trailing comma; remove it",
   stray_comma: "a comma with nothing before it",
-  missing_comma: "a comma is missing before this",
+  missing_comma: "a comma is missing here",
   missing_colon: "a colon is missing after a name",
   missing_value: "a value is missing",
-  text_after_string: 'text after a string; a double quote inside a string is written \\"',
-  text_after_value: "text after a value; a comma or the closing bracket is needed",
-  single_quotes: "a single quote; JSON takes double quotes only",
-  typographic_quotes: 'a typographic quote; JSON takes the straight double quote " only',
-  comment: "a comment; JSON has none",
-  placeholder: "a placeholder of a template that was not filled in",
+  text_after_string: 'text after a string; write a double quote inside a string as \\"',
+  text_after_value: "text after a value; a comma or a closing bracket is needed",
+  single_quotes: "a single quote; JSON allows double quotes only",
+  typographic_quotes: 'a typographic quote; JSON allows the straight double quote " only',
+  comment: "a comment; JSON has no comments",
+  placeholder: "a template placeholder that was not filled in",
   unquoted_name: "a name without double quotes",
   unquoted_text: "text without double quotes",
-  not_a_number: "NaN and Infinity are no JSON; leave the field out",
-  foreign_word: "a word of another language; JSON has true, false and null, in lower case",
+  not_a_number: "NaN and Infinity are not JSON; leave the field out",
+  foreign_word: "a constant of another language; JSON has true, false and null, in lower case",
   leading_zero: "a number with a leading zero; text, such as a ZIP code, needs double quotes",
-  malformed_number: "a number that JSON does not know; text, such as a phone number, needs double quotes",
+  malformed_number: "not a valid JSON number; text, such as a phone number, needs double quotes",
   line_break: "a line break in a string; write it as \\n, or close the string before it",
   control_character: "a control character in a string; write a tab as \\t, any other as \\u and four digits",
-  bad_escape: "a backslash that begins no escape; write \\\\ for a backslash",
-  unclosed_string: "a string begins that is never closed",
-  unclosed_object: "an object begins that is never closed: the body ends before its }",
-  unclosed_array: "an array begins that is never closed: the body ends before its ]",
-  mismatched_bracket: "a bracket that closes another kind of bracket",
+  bad_escape: "an invalid escape; write \\\\ for a backslash",
+  unclosed_string: "a string that is never closed",
+  unclosed_object: "an object that is never closed: the body ends before its }",
+  unclosed_array: "an array that is never closed: the body ends before its ]",
+  mismatched_bracket: "a closing bracket of the wrong kind",
   text_after_end: "text after the end of the JSON",
   too_deep: `nested deeper than ${limits.jsonDepthMax} levels`,
-  byte_order_mark: "a byte order mark; one at the very beginning is all that there may be",
-  strange_space: "a space that JSON does not know, such as a no-break space",
-  no_json: "no JSON begins here; a JSON object begins with {",
+  byte_order_mark: "a byte order mark; only one is allowed, at the very beginning",
+  strange_space: "a space that JSON does not allow, such as a no-break space",
+  no_json: "not JSON; a JSON object begins with {",
 } as const;
 
-/** The name of a fault. */
 export type JsonFaultKind = keyof typeof jsonFaults;
 
-/** What is wrong, and the index of it. */
+/** A fault and its index in the text. */
 export interface JsonFault {
   readonly kind: JsonFaultKind;
   readonly at: number;
 }
 
-/** What a body may seem to be, by the name that the log has for it, in words. */
-export const guises = {
+/** Formats other than JSON, by their name in the log. */
+export const bodyFormats = {
   empty: "the body is empty; a JSON object is needed",
   form_encoded: "the body is form-encoded; a JSON object is needed",
   multipart: "the body is multipart/form-data; a JSON object is needed",
@@ -63,18 +59,16 @@ export const guises = {
   xml: "the body is XML; a JSON object is needed",
   percent_encoded: "the body is percent-encoded; the JSON itself is needed",
   base64: "the body is base64; the JSON itself is needed",
-  object_object:
-    "the body is what JavaScript calls an object that was not turned into JSON; JSON.stringify turns it into JSON",
+  object_object: "the body is a JavaScript object turned into text; turn it into JSON with JSON.stringify",
   utf16: "the body is UTF-16; UTF-8 is needed",
-  compressed: "the body is compressed; it is needed as it is",
-  not_utf8: "the body is not UTF-8; perhaps it is Latin-1 or Windows-1252",
+  compressed: "the body is compressed; send it uncompressed",
+  not_utf8: "the body is not UTF-8; it may be Latin-1 or Windows-1252",
 } as const;
 
-/** The name of a guise. */
-export type Guise = keyof typeof guises;
+export type BodyFormat = keyof typeof bodyFormats;
 
-/** Looked at from the beginning of the text, white space apart; the first that fits. */
-const texts: readonly (readonly [Guise, RegExp])[] = [
+/** Matched against the beginning of the text without leading white space; the first match counts. */
+const texts: readonly (readonly [BodyFormat, RegExp])[] = [
   ["utf16", /^(?:\0[{\s]|[{\s]\0)/],
   ["empty", /^$/],
   ["html", /^<(?:!doctype html|html)/i],
@@ -82,22 +76,22 @@ const texts: readonly (readonly [Guise, RegExp])[] = [
   ["multipart", /^--[^\s][^\n]{0,100}\n[^\n]{0,20}content-disposition:/i],
   ["percent_encoded", /^%7b/i],
   ["object_object", /^\[object \w{1,20}\]/],
-  // How `{"`, `{ `, a brace with a line break and `[{` begin in it.
+  // Base64 of `{"`, `{ `, a brace with a line break, and `[{`.
   ["base64", /^(?:ey[A-DI-L]|ew[k-r0-3]|W3[s-v])[\w+/-]{8}/],
   ["form_encoded", /^[\w.%+[\]-]{1,100}=/],
 ];
 
-/** The most that a guise is known by; what follows is not looked at. */
-const lookedAt = 200;
+/** The longest beginning that any pattern needs. */
+const beginningLength = 200;
 
-/** What a text that `JSON.parse` has refused seems to be; `null` for what is JSON with a fault, or unknown. */
-export function guiseOf(text: string): Guise | null {
-  const beginning = text.trimStart().slice(0, lookedAt);
+/** The format of a text that `JSON.parse` refuses; `null` for faulty JSON and unknown formats. */
+export function bodyFormatOf(text: string): BodyFormat | null {
+  const beginning = text.trimStart().slice(0, beginningLength);
   return texts.find(([, pattern]) => pattern.test(beginning))?.[0] ?? null;
 }
 
-/** How files begin that something has packed: gzip, zlib, zip, Zstandard. */
-const packed = [[0x1f, 0x8b], [0x78, 0x01], [0x78, 0x9c], [0x78, 0xda], [0x50, 0x4b, 3], [
+/** First bytes of gzip, zlib, zip and Zstandard. */
+const compressed = [[0x1f, 0x8b], [0x78, 0x01], [0x78, 0x9c], [0x78, 0xda], [0x50, 0x4b, 3], [
   0x28,
   0xb5,
   0x2f,
@@ -105,15 +99,14 @@ const packed = [[0x1f, 0x8b], [0x78, 0x01], [0x78, 0x9c], [0x78, 0xda], [0x50, 0
 ]];
 const utf16Marks = [[0xff, 0xfe], [0xfe, 0xff]];
 
-/** What bytes that are not UTF-8 seem to be. */
-export function guiseOfBytes(bytes: Uint8Array): Guise {
+/** The likely format of bytes that are not UTF-8. */
+export function bodyFormatOfBytes(bytes: Uint8Array): BodyFormat {
   const begins = (marks: readonly (readonly number[])[]) =>
     marks.some((mark) => mark.every((byte, index) => bytes[index] === byte));
-  if (begins(packed)) return "compressed";
+  if (begins(compressed)) return "compressed";
   return begins(utf16Marks) || bytes[0] === 0 || bytes[1] === 0 ? "utf16" : "not_utf8";
 }
 
-/** What may come next, white space apart. */
 type Expected = "value" | "first value" | "name" | "first name" | "colon" | "comma" | "end";
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -124,22 +117,17 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const numeric = /[-+.\d]/;
 const foreignWords = /^(?:True|TRUE|False|FALSE|None|NULL|Null|nil|undefined)$/;
 
-/**
- * The first fault of a text, read from its beginning; `null` for a text that is JSON and does not nest too
- * deep.
- */
+/** The first fault of a text; `null` for JSON of bounded depth. */
 export function findJsonFault(text: string): JsonFault | null {
   return new Scan(text).run();
 }
 
-/** One reading of a text. */
 class Scan {
   readonly #text: string;
-  /** The indices of the brackets that are open. */
   readonly #open: number[] = [];
   #expected: Expected = "value";
   #at = 0;
-  /** The index of the last comma, and that behind the last string. */
+  /** The index of the last comma, and the one after the last string. */
   #comma = 0;
   #stringEnd = -1;
 
@@ -172,7 +160,6 @@ class Scan {
     return this.#text.charAt(this.#open.at(-1) as number) === "{";
   }
 
-  /** Reads one token. */
   #step(first: string): JsonFault | null {
     switch (this.#expected) {
       case "name":
@@ -189,7 +176,6 @@ class Scan {
     }
   }
 
-  /** Goes past a character. */
   #next(expected: Expected): null {
     this.#at += 1;
     this.#expected = expected;
@@ -236,7 +222,6 @@ class Scan {
     return this.#open.length === 0 ? "end" : "comma";
   }
 
-  /** After a value, inside of a bracket. */
   #afterMember(first: string): JsonFault | null {
     if (first === ",") {
       this.#comma = this.#at;
@@ -287,7 +272,6 @@ class Scan {
 
   #word(): JsonFault | null {
     const after = end(word, this.#text, this.#at);
-    // The longest word that means something has nine letters.
     const found = this.#text.slice(this.#at, Math.min(after, this.#at + 10));
     if (/^(?:true|false|null)$/.test(found)) {
       this.#at = after;
@@ -299,7 +283,7 @@ class Scan {
     return this.#unexpected(this.#open.length === 0 ? "no_json" : "unquoted_text");
   }
 
-  /** What people and other languages write, or else `otherwise`. */
+  /** A more specific fault than `otherwise`, if the next character shows one. */
   #unexpected(otherwise: JsonFaultKind): JsonFault {
     const first = this.#text.charAt(this.#at);
     if (first === "'" || first === "`") return this.#fault("single_quotes");
@@ -313,67 +297,64 @@ class Scan {
   }
 }
 
-/** The index after what a sticky pattern matches at an index; the index itself where it matches nothing. */
+/** The index after a sticky pattern's match at `at`; `at` without a match. */
 function end(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/** What is wrong. */
 export interface BodyFault {
-  /** A sentence in English, without any value: names of fields are all that it may have of the body. */
+  /** An English sentence; of the body it contains field names at most. */
   readonly detail: string;
-  /** The kind of it, and the field where it is one of ours: for the log. */
+  /** The fault's kind, and the envelope field if there is one, for the log. */
   readonly reason: string;
 }
 
-/** A fault that stands at a place of the text, by its index, or as a whole (`null`). */
+/** A fault with its index in the text; `null` for the whole body. */
 export interface PlacedFault extends BodyFault {
   readonly at: number | null;
 }
 
-/**
- * Why a text, without its byte order mark, is no JSON object of bounded depth: one that `parseObject` has refused.
- * `what` is what such an object is here: `lead`.
- */
+/** The fault of a text that `parseObject` refuses, without its byte order mark; `what` names the object: `lead`. */
 export function objectFault(text: string, what: string): PlacedFault {
   const fault = findJsonFault(text);
   if (fault === null) return valueFault(text, what);
-  const guise = guiseOf(text);
-  if (guise !== null) return { detail: guises[guise], reason: guise, at: null };
+  const format = bodyFormatOf(text);
+  if (format !== null) return { detail: bodyFormats[format], reason: format, at: null };
   const { kind, at } = fault;
   const isAnother = kind === "text_after_end" && text.startsWith("{", at);
-  const wrong = isAnother ? `a second object; one ${what} a call` : jsonFaults[kind];
+  const wrong = isAnother ? `a second object; send one ${what} a call` : jsonFaults[kind];
   return { detail: `${placeIn(text, at)}: ${wrong}`, reason: kind, at };
 }
 
-/** Why the text of a JSON value is no object. */
 function valueFault(text: string, what: string): PlacedFault {
   const value: unknown = JSON.parse(text);
   const fault = (detail: string, reason: string) => ({ detail: `the body is ${detail}`, reason, at: null });
-  if (Array.isArray(value)) return fault(`an array; one ${what} a call, as an object, is needed`, "array");
+  if (Array.isArray(value)) return fault(`an array; send one ${what} a call, as an object`, "array");
   if (typeof value === "string" && value.trimStart().startsWith("{")) {
-    return fault("a string with JSON in it: it was encoded twice; a JSON object is needed", "encoded_twice");
+    return fault(
+      "a string that contains JSON: it was encoded twice; a JSON object is needed",
+      "encoded_twice",
+    );
   }
   return fault(`${typeOf(value)}; a JSON object is needed`, "no_object");
 }
 
-/** Why bytes are no text. */
 export function bytesFault(bytes: Uint8Array): BodyFault {
-  const reason = guiseOfBytes(bytes);
-  if (reason !== "not_utf8") return { detail: guises[reason], reason };
+  const reason = bodyFormatOfBytes(bytes);
+  if (reason !== "not_utf8") return { detail: bodyFormats[reason], reason };
   const { text, at } = upToInvalid(bytes);
-  return { detail: `${guises[reason]}: ${placeIn(text, at)}`, reason };
+  return { detail: `${bodyFormats[reason]}: ${placeIn(text, at)}`, reason };
 }
 
-/** The text with its first invalid byte, and the index of that. */
+/** The decoded text, and the index of its first invalid byte. */
 function upToInvalid(bytes: Uint8Array): { text: string; at: number } {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const whole = new TextEncoder().encode(text);
   let at = 0;
   for (let byte = 0; at < text.length; at++) {
     const code = text.codePointAt(at) as number;
-    // What is invalid reads as U+FFFD, and so does what was sent as such.
+    // Invalid bytes decode to U+FFFD; a U+FFFD that was sent is valid.
     if (code === 0xfffd && whole.subarray(byte, byte + 3).some((one, index) => bytes[byte + index] !== one)) {
       break;
     }
@@ -383,13 +364,13 @@ function upToInvalid(bytes: Uint8Array): { text: string; at: number } {
   return { text, at };
 }
 
-/** The number of the line in which an index stands, from 1, and that of the character in it. */
+/** Line and column of an index, both from 1. */
 export function lineAndColumn(text: string, at: number): { line: number; column: number } {
   let [line, column] = [1, 1];
   for (let index = 0; index < at; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x0a || code === 0x0d && text.charCodeAt(index + 1) !== 0x0a) [line, column] = [line + 1, 1];
-    // The second half of a surrogate pair, and LF after CR, are no characters of their own.
+    // A surrogate pair and CRLF count once.
     else if ((code & 0xfc00) !== 0xdc00 && code !== 0x0d) column++;
   }
   return { line, column };
@@ -400,7 +381,6 @@ function placeIn(text: string, at: number): string {
   return `line ${line}, column ${column}`;
 }
 
-/** What a JSON value is, with its article. */
 export function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -409,32 +389,27 @@ export function typeOf(value: unknown): string {
 }
 
 const shownLengthMax = 64;
-/** Characters that are not seen, or that move others: controls, marks of direction, joiners, line separators. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]/gu;
+/** Invisible characters: controls, direction marks, joiners, line separators. */
+const invisible = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]/gu;
 
-/**
- * A caller's own name of a field as it may be shown: at most 64 characters of it, with nothing in it that is not seen.
- * A name that looks like a key is not shown at all.
- */
+/** A field name as it may be shown: at most 64 visible characters. A name that looks like a key is hidden. */
 export function shownName(name: string): string {
   if (keyInText.test(name)) return "a field";
-  // Twice as many code units have all the characters.
   const characters = [...name.slice(0, 2 * shownLengthMax + 2).toWellFormed()];
   const shown = characters.slice(0, shownLengthMax).join("").replace(
-    unseen,
+    invisible,
     (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`,
   );
   const text = characters.length > shownLengthMax ? `${shown}…` : shown;
   return /^[\p{L}\p{N}_.-]+$/u.test(text) ? text : `"${text}"`;
 }
 
-/** A field of the envelope and what is wrong with its type, in words that follow its name. */
+/** A field with a wrong type; `text` follows its name. */
 export interface WrongType {
   readonly name: string;
   readonly text: string;
 }
 
-/** Every member of a lead that has the wrong type. */
 export function wrongTypes(envelope: Readonly<Record<string, unknown>>): WrongType[] {
   const found: WrongType[] = [];
   for (const name of fieldNames) {
@@ -451,12 +426,11 @@ export function wrongTypes(envelope: Readonly<Record<string, unknown>>): WrongTy
     found.push({ name: "cost", text: `is ${typeOf(cost)}; a number is needed${hint}` });
   }
   if (extra !== undefined && !isObject(extra)) {
-    found.push({ name: "extra", text: `is ${typeOf(extra)}; only an object may be sent` });
+    found.push({ name: "extra", text: `is ${typeOf(extra)}; only an object is allowed` });
   }
   return found;
 }
 
-/** What is wrong with the types of a lead's members. */
 export function typeFault(envelope: Readonly<Record<string, unknown>>): BodyFault {
   const wrong = wrongTypes(envelope);
   return {
@@ -465,7 +439,7 @@ export function typeFault(envelope: Readonly<Record<string, unknown>>): BodyFaul
   };
 }
 
-/** What is wrong with a body of which a member, with this name and value, is not flat. */
+/** The fault of a form field whose value is not flat. */
 export function nestedFault(name: string, value: unknown): BodyFault {
   return {
     detail: `${shownName(name)} is ${typeOf(value)}; text, a number, true, false or null is needed`,

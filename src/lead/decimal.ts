@@ -1,8 +1,4 @@
-/**
- * Exact decimals of JSON numbers, and a cost in integer cents. This module is browser compatible.
- *
- * @module
- */
+/** Exact decimals of JSON numbers, and a cost in integer cents. This module is browser compatible. */
 
 import { limits } from "../contract/limits.ts";
 
@@ -19,8 +15,8 @@ const zero: Decimal = { negative: false, digits: "", point: 0 };
 const exponentDigitsMax = 15;
 
 /**
- * Reads a valid JSON number, in time linear in its length; `-0` is `0`. Longer exponents are not added up, because
- * converting them is quadratic.
+ * Reads a valid JSON number in linear time; `-0` is `0`. Long exponents are not added up: converting them is
+ * quadratic.
  */
 export function readDecimal(text: string): Decimal {
   const negative = text.startsWith("-");
@@ -57,10 +53,8 @@ const pointMax = String(limits.costCentsMax).length - 2;
 const pointMin = -2;
 
 /**
- * Rounds a cost, a valid JSON number in US dollars, to cents, half away from zero; `null` when the result is out of
- * range.
- *
- * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
+ * Rounds a cost in US dollars to cents, half away from zero; `null` if out of range. Source: SPEC and DECISIONS, The
+ * lead envelope.
  */
 export function toCents(text: string): number | null {
   const { negative, digits, point } = readDecimal(text);

@@ -1,8 +1,4 @@
-/**
- * Phone numbers to dial and to display. This module is browser compatible.
- *
- * @module
- */
+/** Phone numbers to dial and to display. This module is browser compatible. */
 
 import {
   type CountryCode,
@@ -13,7 +9,6 @@ import {
 } from "libphonenumber-js/min";
 import { plainNumber, toE164 } from "./phone.ts";
 
-/** A number that you can dial. */
 export interface Dialable {
   /** `+` and digits only. */
   readonly uri: string;
@@ -21,17 +16,14 @@ export interface Dialable {
   readonly shown: string;
 }
 
-/** Twice the envelope's cap. */
 const writtenLengthMax = 128;
 
-/** A number and what stands behind it: `x12`, `ext. 12`, `extension 12`, `#12`, `;ext=12`, and Canada's `poste 12`. */
+/** A number and its extension: `x12`, `ext. 12`, `extension 12`, `#12`, `;ext=12`, and Canada's `poste 12`. */
 const withExtension = /^(.*[\d)])[\s,;-]*(?:ext(?:n|ension)?|x|#|poste)[\s.:=]*(\d{1,7})$/i;
 
 /**
- * Reads a number as normalized or as sent; `country` is the lead's normalized one. `null` if it is ambiguous or not a
- * number.
- *
- * Foreign numbers count if the library knows them as valid and they have a `+` or are written as at home.
+ * Reads a number as normalized or as sent; `country` is the lead's. `null` if it is ambiguous or not a number.
+ * A foreign number must be valid, and have a `+` or be written as at home.
  */
 export function dialable(sent: string, country: string): Dialable | null {
   if (sent.length > writtenLengthMax) return null;

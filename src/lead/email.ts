@@ -1,16 +1,10 @@
-/**
- * Email address shapes. This module is browser compatible.
- *
- * @module
- */
+/** Email address shapes. This module is browser compatible. */
 
 const whiteSpace = /\p{White_Space}/u;
 
 /**
- * Whether a text looks like an address: one `@` after at least one character, no white space, a dotted domain without
- * an empty label. The part before the `@` may hold anything else, because such addresses receive mail.
- *
- * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
+ * Whether a text has one `@` after at least one character, no white space, and a dotted domain without an empty label.
+ * Source: SPEC and DECISIONS, The lead envelope.
  */
 export function looksLikeEmail(text: string): boolean {
   const at = text.indexOf("@");

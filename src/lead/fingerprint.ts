@@ -1,44 +1,31 @@
-/**
- * The canonical text of a lead, for its content hash. This module is browser compatible.
- *
- * @module
- */
+/** The canonical text of a lead, for its content hash. This module is browser compatible. */
 
 import { readDecimal } from "./decimal.ts";
 import { decode, spaceEnd, stringEnd, wordEnd } from "./json.ts";
 import type { Lead } from "./lead.ts";
 import { foldArea } from "./place.ts";
 
-/**
- * A longer `extra` (in UTF-16 units) is compared verbatim: sorting 8,000 members would cost as much as all other work.
- */
+/** A longer `extra` (in UTF-16 units) is compared verbatim: sorting it would cost more than all other work. */
 const canonicalExtraMax = 16_384;
 
 /**
- * The canonical text of a normalized lead: equal for any spelling of the same lead, different for different leads.
- * `text` is the lead as `JSON.stringify` writes it.
- *
- * Numbers compare as exact decimals (1.10 is 1.1); the number 1 and the string "1" differ. Source: DECISIONS, The lead
- * envelope, content hash.
+ * The canonical text of a normalized lead: equal for any spelling of the same lead (1.10 is 1.1, but 1 is not "1").
+ * `text` is the lead as `JSON.stringify` writes it. Source: DECISIONS, The lead envelope, content hash.
  */
 export function canonicalText(lead: Lead, extra: string | null, text: string = JSON.stringify(lead)): string {
   // Folded, because the vocabulary may change between a lead and its repeat.
   const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
-  const told = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
-  if (extra === null) return told;
-  // JSON.stringify emits no line break, so the parts stay separate. The mark keeps a verbatim form from equaling the
-  // canonical form of another `extra`.
-  return `${told}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
+  const leadText = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
+  if (extra === null) return leadText;
+  // JSON.stringify emits no line break, so the parts stay apart; the mark sets a verbatim `extra` apart too.
+  return `${leadText}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
 }
 
 function canonicalJson(text: string): string {
   return new Canonical(text).value();
 }
 
-/**
- * Rewrites a valid JSON text in one pass; recursion is bounded by the validator. Rejected: a `JSON.parse` reviver's
- * `source`, which older browsers lack.
- */
+/** Rewrites a valid JSON text in one pass. Rejected: a `JSON.parse` reviver's `source`, which older browsers lack. */
 class Canonical {
   readonly #text: string;
   #at = 0;
@@ -80,7 +67,6 @@ class Canonical {
     return `[${found}]`;
   }
 
-  /** Skips a comma, or the closing bracket. */
   #more(closing: string): boolean {
     this.#at = spaceEnd(this.#text, this.#at);
     if (this.#text[this.#at] === ",") this.#at = spaceEnd(this.#text, this.#at + 1);

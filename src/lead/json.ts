@@ -1,29 +1,25 @@
 /**
- * Lossless JSON: `JSON.parse` validates, and a scan finds members as written, so that 1.10, `\u0000` and `__proto__`
- * survive. No recursion, nothing quadratic. This module is browser compatible.
- *
- * @module
+ * Lossless JSON: finds members as written, so that 1.10, `\u0000` and `__proto__` survive. No recursion, nothing
+ * quadratic.
+ * This module is browser compatible.
  */
 
-/** One member of an object, as written. */
 export interface Member {
   /** The decoded name; lone surrogates become U+FFFD. */
   readonly name: string;
   /** The name as written, with its quotes. */
   readonly nameText: string;
-  /** The value as written. */
   readonly valueText: string;
 }
 
 /** A surrogate pair in escapes, a lone surrogate (captured), or escaped backslashes. */
 const escapes =
   /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?:\\\\)+/g;
-/** Fast path: most texts have none. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Parses one JSON object nested at most `depthMax` levels, itself included; otherwise `null`. Of duplicates the last
- * wins; `__proto__` is an ordinary member.
+ * Parses one JSON object nested at most `depthMax` levels; otherwise `null`. The last duplicate wins; `__proto__` is
+ * ordinary.
  */
 export function parseObject(text: string, depthMax: number): Readonly<Record<string, unknown>> | null {
   // Checked first: some engines' parsers overflow on deep nesting.
@@ -37,15 +33,11 @@ export function parseObject(text: string, depthMax: number): Readonly<Record<str
   return isObject(value) ? value : null;
 }
 
-/** One member with its parsed value. */
 export interface ParsedMember extends Member {
   readonly value: unknown;
 }
 
-/**
- * {@linkcode parseObject} and {@linkcode members} in one pass, at a third of the cost for thousands of members, because
- * no object with unique names is built.
- */
+/** {@linkcode parseObject} and {@linkcode members} in one pass, at a third of the cost for thousands of members. */
 export function parseMembers(text: string, depthMax: number): ParsedMember[] | null {
   if (isDeeperThan(text, depthMax)) return null;
   const tokens = memberTokens(text);
@@ -93,7 +85,6 @@ function memberTokens(text: string): string[] | null {
   return null;
 }
 
-/** Whether a JSON value is an object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -116,12 +107,11 @@ export function members(text: string): Member[] {
 }
 
 /** Replaces escapes of lone surrogates by `\ufffd`: PostgreSQL and other strict parsers refuse them. */
-export function mendEscapes(text: string): string {
+export function replaceLoneSurrogates(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
-/** Removes every escape of U+0000 from a JSON text. */
 export function withoutNul(text: string): string {
   if (!text.includes("\\u0000")) return text;
   return text.replace(/\\u0000|((?:\\\\)+)/g, "$1");
@@ -132,7 +122,6 @@ export function decode(literal: string): string {
   return literal.includes("\\") ? JSON.parse(literal).toWellFormed() : literal.slice(1, -1);
 }
 
-/** The index after JSON white space at `at`. */
 export function spaceEnd(text: string, at: number): number {
   let code = text.charCodeAt(at);
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
@@ -150,7 +139,6 @@ export function stringEnd(text: string, at: number): number {
   return text.length;
 }
 
-/** The index after the number or word at `at`. */
 export function wordEnd(text: string, at: number): number {
   while (isWordPart(text.charCodeAt(at))) at++;
   return at;
@@ -187,7 +175,6 @@ export function valueEnd(text: string, at: number): number {
   return at;
 }
 
-/** The change of depth at a character. */
 function step(code: number): number {
   if (code === openBrace || code === openBracket) return 1;
   return code === closeBrace || code === closeBracket ? -1 : 0;
@@ -225,7 +212,6 @@ export function elements(text: string): string[] {
     const end = valueEnd(text, at);
     found.push(text.slice(at, end));
     at = spaceEnd(text, end);
-    // Skips the comma, or ends.
     at = text[at] === "," ? spaceEnd(text, at + 1) : text.length;
   }
   return found;

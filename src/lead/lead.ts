@@ -1,8 +1,4 @@
-/**
- * The types of a normalized lead and of a validation result. This module is browser compatible.
- *
- * @module
- */
+/** The types of a normalized lead and of a validation result. This module is browser compatible. */
 
 import type { FieldName, Flag, Reason } from "../contract/fields.ts";
 import type { BodyFault } from "./body_fault.ts";

@@ -1,24 +1,16 @@
-/**
- * Suggests the field that an unknown name probably means. This module is browser compatible.
- *
- * Source: DECISIONS, Decided since (422).
- *
- * @module
- */
+/** Suggests the field that an unknown name probably means. This module is browser compatible. */
 
 import { fieldNames, requiredFields } from "../contract/fields.ts";
 import { type BodyFault, shownName } from "./body_fault.ts";
 import { isObject } from "./json.ts";
-import { foldName, knownNames } from "./known_names.ts";
+import { fieldAliases, foldName } from "./field_aliases.ts";
 
 /** Bounds on compared names: a body has room for 8,000, and each comparison costs 1 µs. */
 const [sentMax, wantedMax] = [100, 25];
-/** Maximum number of suggestions. */
-const toldMax = 6;
+const suggestionsMax = 6;
 /** Shorter names resemble too many words. */
 const nearLengthMin = 5;
 
-/** Folded names by sent name. */
 type Sent = Map<string, string>;
 
 const isKnown: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
@@ -32,13 +24,13 @@ export function leadMisspelling(
   for (const name in envelope) {
     if (sent.size === sentMax) break;
     if (holdsLead(envelope[name])) {
-      const detail = `the lead stands in ${shownName(name)}; its fields belong at the top level of the body`;
+      const detail = `the lead is inside ${shownName(name)}; its fields belong at the top level of the body`;
       return { detail, reason: "wrapped" };
     }
     if (!isKnown.has(name)) sent.set(name, foldName(name));
   }
   const found = new Map<string, string[]>();
-  const name = missing.some((wanted) => wanted !== "phone") ? known(sent, knownNames.name) : undefined;
+  const name = missing.some((wanted) => wanted !== "phone") ? known(sent, fieldAliases.name) : undefined;
   if (name !== undefined) {
     found.set(name, ["first_name", "last_name"]);
     sent.delete(name);
@@ -49,7 +41,7 @@ export function leadMisspelling(
   for (const wanted of missing) take(sent, wanted, found, { near: true });
   // Exact matches only: a lead may have names of its own.
   for (const wanted of others) take(sent, wanted, found, { near: false });
-  return tell(
+  return describe(
     found,
     (meant) => `no field of a lead; ${meant.join(" and ")} ${meant.length > 1 ? "are" : "is"}`,
   );
@@ -75,10 +67,9 @@ export function formMisspelling(
   }
   const found = new Map<string, string[]>();
   for (const wanted of missing.slice(0, wantedMax)) take(sent, wanted, found, { near: true });
-  return tell(found, (meant) => `no field that the form requires; ${meant.map(shownName)} is`);
+  return describe(found, (meant) => `no field that the form requires; ${meant.map(shownName)} is`);
 }
 
-/** Whether the value is a lead, or a list that begins with one. */
 function holdsLead(value: unknown): boolean {
   const inside = Array.isArray(value) ? value[0] : value;
   return isObject(inside) && requiredFields.some((name) => Object.hasOwn(inside, name));
@@ -88,7 +79,7 @@ function holdsLead(value: unknown): boolean {
 function take(sent: Sent, wanted: string, found: Map<string, string[]>, { near }: { near: boolean }): void {
   const folded = foldName(wanted);
   if (folded === "") return;
-  const group = Object.values(knownNames).find((names) => names.includes(folded)) ?? [folded];
+  const group = Object.values(fieldAliases).find((names) => names.includes(folded)) ?? [folded];
   const name = known(sent, [folded, ...group]) ?? (near ? nearest(sent, folded) : undefined);
   if (name === undefined) return;
   sent.delete(name);
@@ -136,14 +127,14 @@ function isWithin(left: string, right: string, most: number): boolean {
   return (above[right.length] as number) <= most;
 }
 
-function tell(
+function describe(
   found: ReadonlyMap<string, readonly string[]>,
   words: (meant: readonly string[]) => string,
 ): BodyFault | null {
   if (found.size === 0) return null;
-  const told = [...found].slice(0, toldMax);
+  const suggested = [...found].slice(0, suggestionsMax);
   return {
-    detail: told.map(([name, meant]) => `${shownName(name)} is ${words(meant)}`).join(". "),
-    reason: `misspelled ${[...new Set(told.flatMap(([, meant]) => meant))].join(" ")}`,
+    detail: suggested.map(([name, meant]) => `${shownName(name)} is ${words(meant)}`).join(". "),
+    reason: `misspelled ${[...new Set(suggested.flatMap(([, meant]) => meant))].join(" ")}`,
   };
 }

@@ -1,13 +1,10 @@
 /**
  * Matches stored texts with a person's email address or phone number, for erasures. This module is browser compatible.
- *
- * @module
  */
 
 import { contactLengthMax, plainNumber, toE164, withAsciiDigits } from "./phone.ts";
 import { normalizeLine } from "./text.ts";
 
-/** The stored texts of one post. */
 export interface StoredTexts {
   /** JSON text. */
   readonly lead: string | null;
@@ -20,7 +17,6 @@ export interface StoredTexts {
   readonly idempotencyKey: string | null;
 }
 
-/** One `@`, with text on both sides. */
 export const emailShape = /^[^@]+@[^@]+$/;
 /** Character class for the part before an `@`; a longer name is another address. */
 export const nameCharacter = "[\\p{L}\\p{N}._%+-]";
@@ -30,7 +26,6 @@ export const domainGoesOn = "(?:[\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])";
 export const separator = "[\\p{White_Space}\\p{Pd}\\p{Cf}\\u2212.．()（）/／\\\\]{0,4}";
 /** Fewer digits are not a phone number. */
 export const digitsMin = 7;
-/** E.164 has at most 15. */
 const digitsMax = 20;
 /** Maximum number of edges at which an address may begin or end among characters such as `<`. */
 const edgesMax = 8;
@@ -44,15 +39,11 @@ export function comparable(number: string): string {
   return digits.length > 10 ? digits : number;
 }
 
-/** Folds an address for comparison. */
 export function foldEmail(text: string): string {
   return normalizeLine(text).toLowerCase();
 }
 
-/**
- * The contacts of a post, one line each: every whole value that may be an address or a number, and those embedded in
- * its fields `email` and `phone`.
- */
+/** The contacts of a post: whole values that may be an address or a number, and those within `email` and `phone`. */
 export function contactsOf(texts: StoredTexts): Set<string> {
   const parsed = [texts.lead, texts.extra, texts.raw, texts.contact].map((text) =>
     text === null ? null : parseStored(text)
@@ -69,7 +60,6 @@ export function contactsOf(texts: StoredTexts): Set<string> {
   return contacts;
 }
 
-/** The contacts that a whole value may be. */
 function wholeValue(value: string, country: string): string[] {
   if (value.length > contactLengthMax) return [];
   const email = foldEmail(value);
@@ -105,7 +95,6 @@ function beginnings(characters: readonly string[]): string[] {
   return found;
 }
 
-/** Candidates for the domain. */
 function endings(characters: readonly string[]): string[] {
   const found: string[] = [];
   for (let end = 1; end <= characters.length && found.length < edgesMax; end++) {
@@ -137,7 +126,6 @@ function numbersIn(value: string): string[] {
   return found;
 }
 
-/** Parses JSON; other text is a value by itself. */
 export function parseStored(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ""));
@@ -182,23 +170,18 @@ export function collectTexts(
 /** `theirs`: a whole value is the address or number. `mention`: a longer text contains it. */
 type Relation = "theirs" | "mention" | "none";
 
-/** A person to erase. */
 export interface Person {
-  /** A superset filter: a regular expression in the common syntax of JavaScript (flag `u`) and PostgreSQL. */
+  /** A superset filter, in the common syntax of JavaScript (flag `u`) and PostgreSQL. */
   readonly pattern: string;
   /** A post with any of these contacts ({@linkcode contactsOf}) is the person's. */
   readonly contacts: readonly string[];
   readonly relation: (texts: StoredTexts) => Relation;
 }
 
-/**
- * A person by email address, in any case; `null` without one `@`. The shape is not checked further, because suspect
- * addresses are stored too.
- */
+/** A person by email address, in any case; `null` without one `@`: suspect addresses are stored too. */
 export function personByEmail(text: string): Person | null {
   const email = foldEmail(text);
   if (!emailShape.test(email)) return null;
-  // Not within a longer name or domain.
   const inText = new RegExp(`(?<!${nameCharacter})${escaped(email)}(?!${domainGoesOn})`, "u");
   return person(emailPattern(email), {
     contacts: [`email ${email}`],
@@ -207,10 +190,8 @@ export function personByEmail(text: string): Person | null {
 }
 
 /**
- * A person by phone number in any format; `null` for fewer than seven digits.
- *
- * A number stored as sent is compared by digits; a leading `+` or `00` counts only for short ones, where country and
- * area codes are ambiguous.
+ * A person by phone number in any format; `null` for fewer than seven digits. A number stored as sent matches by
+ * digits.
  */
 export function personByPhone(text: string): Person | null {
   const e164 = toE164(text, "US");
@@ -244,7 +225,7 @@ function person(
       const { lead, extra, raw, contact, idempotencyKey } = texts;
       const bodies = [lead, extra, raw, contact].filter((text) => text !== null);
       const { values, names } = collectTexts(bodies.map(parseStored));
-      // Raw texts too: of duplicate members JSON.parse keeps only the last.
+      // `JSON.parse` keeps only the last of duplicate members.
       const texted = new Set([
         ...values,
         ...names,

@@ -1,33 +1,21 @@
-/**
- * Phone numbers: US and Canadian ones become E.164, by digits alone. This module is browser compatible.
- *
- * @module
- */
+/** Phone numbers: US and Canadian ones become E.164, by digits alone. This module is browser compatible. */
 
 import { getCountryCallingCode, isSupportedCountry } from "libphonenumber-js/min";
 
 const scheme = /^tel:/i;
 const decimalDigit = /^\p{Nd}$/u;
 const plusSign = /^[+＋]$/u;
-/**
- * Spaces, dashes, dots, parentheses and slashes, full-width ones too; and format characters (Cf), which address books
- * add when you copy a number.
- */
+/** Punctuation, full-width too, and format characters (Cf), which address books add when you copy a number. */
 const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
-/** Twice the envelope's cap. */
 const writtenLengthMax = 128;
 /** Maximum length of a text compared as an address or a number, in UTF-16 units. */
 export const contactLengthMax = 1_000;
-/** Country code and ten digits. */
 const digitsMax = 11;
 
 /**
- * Reduces a phone number to `+1` and ten digits; `null` for one that is stored as sent.
- *
- * Accepts ten digits, or 1 or +1 and ten digits, with an area code from 2–9, in any formatting. Ten bare digits are
- * refused when `country` (normalized) has another calling code. A `+` must precede the digits.
- *
- * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
+ * Reduces a US or Canadian number in any formatting to `+1` and ten digits; `null` for one that is stored as sent.
+ * Ten bare digits are refused when `country` (normalized) has another calling code. Source: SPEC and DECISIONS, The
+ * lead envelope.
  */
 export function toE164(sent: string, country: string): string | null {
   if (sent.length > writtenLengthMax) return null;
@@ -46,10 +34,7 @@ export function toE164(sent: string, country: string): string | null {
   return national !== null && national >= "2" ? `+1${national}` : null;
 }
 
-/**
- * The ASCII digits of a number in any formatting, with a leading `+` if it has one; `null` for any other text, or more
- * than {@linkcode contactLengthMax} units.
- */
+/** The ASCII digits of a number in any formatting, with its leading `+`; `null` for any other or too long a text. */
 export function plainNumber(sent: string): string | null {
   if (sent.length > contactLengthMax) return null;
   let number = "";
@@ -71,15 +56,13 @@ function nationalNumber(digits: string, plus: boolean, country: string): string 
   return digits.length === 10 && !plus && mayBeNorthAmerican(country) ? digits : null;
 }
 
-/**
- * Whether ten bare digits may have calling code 1. An unknown two-letter code is not 1; any other text says nothing.
- */
+/** An unknown two-letter code is not +1; any other text says nothing. */
 function mayBeNorthAmerican(country: string): boolean {
   if (country === "US" || !/^[A-Z]{2}$/.test(country)) return true;
   return isSupportedCountry(country) && getCountryCallingCode(country) === "1";
 }
 
-/** Cache by digit, because computing one takes up to 50 regular expressions; Unicode has some hundreds of digits. */
+/** A cache: each value takes up to 50 regular expressions. */
 const digitValues = new Map<string, number>();
 
 /** The value of a decimal digit of any script: Unicode encodes them in runs of ten that start with a zero. */

@@ -1,14 +1,11 @@
 /**
- * Country, state, postal code and project area. The functions take text from `normalizeLine`. This module is browser
+ * Country, state, postal code and project area, from text that `normalizeLine` returned. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { countrySynonyms } from "../contract/fields.ts";
 import { isLongerThan, normalizeLine } from "./text.ts";
 
-/** Country codes by name, in lower case. */
 const countryNames: ReadonlyMap<string, string> = new Map(
   Object.entries(countrySynonyms).flatMap(([code, names]) =>
     names.map((name) => [name.toLowerCase(), code] as const)
@@ -21,10 +18,8 @@ const canadianCode = /^([A-Za-z]\d[A-Za-z])[ -]?(\d[A-Za-z]\d)$/;
 const nineDigits = /^\d{9}$/;
 
 /**
- * Maps a country's name to its code and upper-cases two characters; `null` for anything else, which is flagged. Two
- * characters stay unchanged if their upper case is longer (`ß1`).
- *
- * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
+ * Maps a name to its code and upper-cases two characters (unless that is longer: `ß1`); `null` for anything else.
+ * Source: SPEC and DECISIONS, The lead envelope.
  */
 export function normalizeCountry(text: string): string | null {
   if (twoLetters.test(text)) return text.toUpperCase();
@@ -41,9 +36,8 @@ export function normalizeState(text: string): string {
 }
 
 /**
- * Formats nine bare digits in the US as `NNNNN-NNNN` and a Canadian code as `ANA NAN`; `country` is normalized.
- *
- * Source: SPEC, Lead envelope; DECISIONS, The lead envelope.
+ * Formats nine bare US digits as `NNNNN-NNNN`, a Canadian code as `ANA NAN`. Source: SPEC and DECISIONS, The lead
+ * envelope.
  */
 export function normalizeZip(text: string, country: string): string {
   if (country === "US" && nineDigits.test(text)) return `${text.slice(0, 5)}-${text.slice(5)}`;

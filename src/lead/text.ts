@@ -1,8 +1,6 @@
 /**
- * Text normalization, linear in its input: no regular expression here can backtrack over a 64 KiB body. This module is
- * browser compatible.
- *
- * @module
+ * Text normalization in linear time: no regular expression backtracks over a 64 KiB body. This module is browser
+ * compatible.
  */
 
 /** All of Cc but tab, LF, VT, FF, CR and NEL. */
@@ -12,7 +10,6 @@ const spaceRun = /\p{White_Space}+/gu;
 const spaceRunInLine = /[^\P{White_Space}\n]+/gu;
 const lineBreak = /\r\n?|[\u0085\u2028\u2029]/g;
 const edgeOfLine = / ?\n ?/g;
-/** Three blank lines. */
 const blankLines = /\n{4,}/g;
 const lineBreaksMax = 3;
 /** Matches text that is not in its normal form. */
@@ -22,11 +19,9 @@ const space = 0x20;
 const lineFeed = 0x0a;
 
 /**
- * Normalizes a single-line field: lone surrogates become U+FFFD, control characters other than white space vanish,
- * white-space runs become one space, the ends are trimmed. Control characters go before runs collapse, or `A \u0001 B`
- * would keep two spaces.
- *
- * Source: SPEC, Global normalization; DECISIONS, The lead envelope.
+ * Normalizes a single-line field: drops control characters, collapses white space, trims; lone surrogates become
+ * U+FFFD.
+ * Control characters go first, or `A \u0001 B` would keep two spaces. Source: SPEC, Global normalization.
  */
 export function normalizeLine(sent: string): string {
   if (isPlain(sent, 0) || isSettled(sent)) return sent;
@@ -34,10 +29,8 @@ export function normalizeLine(sent: string): string {
 }
 
 /**
- * Normalizes `project_details`: line breaks become LF, white space collapses within lines, three or more blank lines
- * become one. Other control characters stay, except U+0000, which PostgreSQL cannot store.
- *
- * Source: SPEC, Lead envelope and Global normalization.
+ * Normalizes `project_details`: LF line breaks, one space within lines, at most two blank lines in a row.
+ * Control characters stay, except U+0000, which PostgreSQL cannot store. Source: SPEC, Global normalization.
  */
 export function normalizeDetails(sent: string): string {
   if (isPlain(sent, lineBreaksMax) || isSettled(sent)) return sent;
@@ -51,9 +44,8 @@ export function normalizeDetails(sent: string): string {
 }
 
 /**
- * Normalizes text "as sent": trims it and removes control characters. An inner tab or line break becomes a space, so
- * that `415<TAB>555` does not run together.
- *
+ * Trims text and removes control characters; inner ones that are white space become a space, so that digits stay
+ * apart.
  * Source: DECISIONS, The lead envelope, `phone`.
  */
 export function asSent(sent: string): string {
@@ -77,10 +69,7 @@ export function isLongerThan(text: string, lengthMax: number): boolean {
   return runes > lengthMax;
 }
 
-/**
- * Fast path, ten times cheaper than the replacements: whether a text of ASCII or Latin up to U+167F is in its normal
- * form, with at most `breaksMax` consecutive LF.
- */
+/** Fast path, ten times cheaper: whether Latin text is normal, with at most `breaksMax` consecutive LF. */
 function isPlain(text: string, breaksMax: number): boolean {
   let before = space;
   let breaks = 0;

@@ -1,8 +1,4 @@
-/**
- * The validator, which runs in the server and in the playground. This module is browser compatible.
- *
- * @module
- */
+/** The validator, which runs in the server and in the playground. This module is browser compatible. */
 
 import {
   countryDefault,
@@ -19,14 +15,13 @@ import { dollars, grouped, limits } from "../contract/limits.ts";
 import { type BodyFault, objectFault, typeFault } from "./body_fault.ts";
 import { toCents } from "./decimal.ts";
 import { looksLikeEmail } from "./email.ts";
-import { isObject, members, mendEscapes, parseObject, spaceEnd, wordEnd } from "./json.ts";
+import { isObject, members, parseObject, replaceLoneSurrogates, spaceEnd, wordEnd } from "./json.ts";
 import type { Areas, Lead, Validation } from "./lead.ts";
 import { leadMisspelling } from "./misspelling.ts";
 import { toE164 } from "./phone.ts";
 import { foldArea, normalizeCountry, normalizeState, normalizeZip } from "./place.ts";
 import { asSent, isLongerThan, normalizeDetails, normalizeLine } from "./text.ts";
 
-/** The context of a field's rule. */
 interface Scope {
   /** Normalized, or the default. */
   readonly country: string;
@@ -74,17 +69,14 @@ const columns = fieldNames.map((name) => ({
 
 const services: ReadonlySet<string> = new Set(projectServices);
 
-/** Top-level names outside `extra`. */
 const envelopeNames: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
 const byteOrderMark = "\ufeff";
 
 /**
- * Validates and normalizes a request body, decoded from UTF-8.
- *
- * A wrong JSON type is `invalid_json`, whatever else is wrong. Caps count the normalized value (`phone`: as sent). Only
- * the last of duplicate members needs the right type. Source: SPEC, Lead envelope and Global normalization; DECISIONS,
- * The lead envelope.
+ * Validates and normalizes a request body, decoded from UTF-8. A wrong JSON type is `invalid_json`, whatever else is
+ * wrong.
+ * Source: SPEC, Lead envelope and Global normalization; DECISIONS, The lead envelope.
  */
 export function validate(body: string, areas: Areas): Validation {
   const text = (body.startsWith(byteOrderMark) ? body.slice(1) : body).toWellFormed();
@@ -156,7 +148,7 @@ export function validate(body: string, areas: Areas): Validation {
   };
 }
 
-/** What a 422 says of a text that is over its cap, in characters. */
+/** The `detail` for a text over its cap, in characters. */
 export function lengthDetail(name: string, text: string, lengthMax: number): string {
   return `${name} has ${grouped([...text].length)} characters; ${grouped(lengthMax)} are allowed`;
 }
@@ -169,7 +161,7 @@ function refused({ detail, reason }: BodyFault): Validation {
   return { kind: "invalid_json", detail, reason };
 }
 
-/** The country that the rules of `phone` and `zip` go by, read ahead of its turn. */
+/** The country for `phone` and `zip`, whose rules run before that of `country`. */
 function countryOf({ country }: Readonly<Record<string, unknown>>): string {
   const text = typeof country === "string" ? normalizeLine(country) : "";
   return text === "" ? countryDefault : normalizeCountry(text) ?? text;
@@ -180,20 +172,16 @@ function flagged(text: string, flag: Flag, flags: Flag[]): string {
   return text;
 }
 
-/** What only the text of the body tells. */
+/** Parts of a body that need its text. */
 interface Written {
-  /** The digits of `cost`; `""` when it was not sent. */
+  /** As written; `""` when it was not sent. */
   readonly cost: string;
-  /** See {@linkcode Validation}. */
   readonly extra: string | null;
 }
 
 const nothingWritten: Written = { cost: "", extra: null };
 
-/**
- * The digits of the `cost` of a valid body whose other members are strings or null; `null` where a search for the name
- * does not tell. Escapes could spell it another way, and a member of the name be written twice.
- */
+/** Finds `cost` by a search; `null` if the body has escapes or a second `"cost"`, which need a full scan. */
 function findCost(text: string): string | null {
   const nameAt = text.indexOf(costName);
   const colonAt = spaceEnd(text, nameAt + costName.length);
@@ -206,10 +194,9 @@ function findCost(text: string): string | null {
 const costName = '"cost"';
 
 /**
- * Extracts the text of `cost` and the members outside the envelope from a valid body.
- *
- * Members of `extra` come first; a clash keeps the last top-level name and value. Values stay verbatim. Lone surrogate
- * escapes become `\ufffd` before names are compared, so that names stay unique.
+ * Extracts the text of `cost` and the members outside the envelope, verbatim, those of `extra` first; the last name
+ * wins.
+ * Lone surrogates are replaced before names are compared, so that names stay unique.
  */
 function readWritten(text: string, hasMore: boolean): Written {
   // A full scan costs as much as JSON.parse, and most leads do not need it.
@@ -227,5 +214,5 @@ function readWritten(text: string, hasMore: boolean): Written {
   for (const { name, nameText, valueText } of [...members(extraText), ...unknown]) {
     kept.set(name, `${nameText}:${valueText}`);
   }
-  return { cost, extra: kept.size === 0 ? null : mendEscapes(`{${[...kept.values()].join(",")}}`) };
+  return { cost, extra: kept.size === 0 ? null : replaceLoneSurrogates(`{${[...kept.values()].join(",")}}`) };
 }

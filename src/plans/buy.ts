@@ -1,8 +1,5 @@
 /**
- * `/buy/{plan}`: the page to which the site links, for whoever wants to buy a plan. It asks for an address and leads on to
- * the payment provider.
- *
- * @module
+ * `/buy/{plan}`: the page on which you buy a plan. It asks for an email address and redirects to the payment provider.
  */
 
 import { hash, randomUUID } from "node:crypto";
@@ -17,18 +14,16 @@ import { Unavailable } from "../store/pool.ts";
 import { Checkout, type CheckoutParts, readOrder } from "./checkout.ts";
 import type { Plans } from "./feed.ts";
 
-/** What the handler works with. */
 export interface BuyParts extends CheckoutParts {
   readonly plans: Plans;
-  /** Spent by everything but the posts. */
+  /** Spent by every request except posts. */
   readonly reads: ReadBudget;
-  /** The site's base address, where all plans are; `null` when this process knows none. */
+  /** The site's base address; `null` if this process knows none. */
   readonly siteUrl: () => string | null;
-  /** Whom a buyer may write to. */
+  /** The address that a buyer may write to. */
   readonly contact: string | null;
 }
 
-/** A plan as its page shows it. */
 interface OfferedPlan {
   readonly slug: string;
   readonly name: string;
@@ -60,8 +55,7 @@ button { font-weight: 600; padding: 0.25rem 1.5rem; }
 `;
 
 /**
- * There is no `form-action`: browsers hold redirects of a form against it too, and only the provider knows the address to
- * which it sends the buyer. `same-origin`, since under `no-referrer` a browser posts a form with `Origin: null`.
+ * No `form-action`: browsers apply it to the redirect to the provider too. No `no-referrer`: it makes `Origin` null.
  */
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
@@ -74,36 +68,34 @@ const headers = {
 } as const;
 
 /**
- * The handler, for every method. Without a payment provider there is no such page.
- *
- * Chosen: the form has a name of its own for the order, made with the page, so that a button that is pressed twice opens
- * one checkout. Only our own page may post, because anybody else's would have the buyer's browser do it.
+ * The handler, for every method. Each page carries an order id, so that a second press of the button opens no second
+ * checkout.
  */
 export function buyHandler(parts: BuyParts): Handler {
   const checkout = new Checkout(parts);
-  const beforeReads = parts.reads.refuseBy((told) => tooMany(told, parts));
+  const beforeReads = parts.reads.refuseBy((headers) => tooMany(headers, parts));
   let offered: { readonly text: string; readonly plans: ReadonlyMap<string, OfferedPlan> } | null = null;
   return async (exchange) => {
     const refusal = exchange.method === "POST" ? null : beforeReads(exchange);
     if (refusal !== null) return refusal;
     if (parts.provider === null) {
       return refuse(404, parts, {
-        title: "Nothing is sold here",
-        text: "Plans cannot be bought at this address.",
+        title: "Nothing is for sale here",
+        text: "You cannot buy plans at this address.",
       });
     }
     const { current } = parts.plans;
-    if (current === null) return away(parts);
+    if (current === null) return unavailable(parts);
     if (offered?.text !== current) offered = { text: current, plans: bySlug(current) };
     const plan = offered.plans.get(exchange.params.plan as string);
     if (plan === undefined) {
-      return refuse(404, parts, { title: "There is no such plan", text: "It may have ended." });
+      return refuse(404, parts, { title: "This plan does not exist", text: "It may no longer be offered." });
     }
     if (exchange.method === "GET" || exchange.method === "HEAD") {
       return form(200, { plan, parts }, { email: "", wrong: null });
     }
     if (exchange.method !== "POST") {
-      const refused = refuse(405, parts, { title: "This page does not do that", back: "Back to the plan" });
+      const refused = refuse(405, parts, { title: "This page cannot do that", back: "Back to the plan" });
       return { ...refused, headers: { ...refused.headers, Allow: "GET, HEAD, POST" } };
     }
     return await buy(exchange, plan, { parts, checkout });
@@ -120,20 +112,20 @@ async function buy(
   const back = "Back to the plan";
   if (!isSameOrigin(exchange)) {
     return refuse(403, parts, {
-      title: "The form was sent from another place",
-      text: "Open this page, and use its own button.",
+      title: "The form was sent from another site",
+      text: "Open this page and use its button.",
       back,
     });
   }
   const body = await exchange.readBody(limits.bodyBytesMax);
-  if (body.kind !== "complete") return refuse(400, parts, { title: "The form did not arrive whole", back });
+  if (body.kind !== "complete") return refuse(400, parts, { title: "The form arrived incomplete", back });
   const sent = new URLSearchParams(new TextDecoder().decode(body.bytes));
   const [email, order] = [sent.get("email") ?? "", sent.get("order") ?? ""];
   const request = readOrder(plan.slug, email);
   const key = readIdempotencyKey([order]);
   const again = (status: number, wrong: string) => form(status, { plan, parts }, { email, wrong });
   if (request.kind !== "valid" || !isUsable(key)) {
-    return again(422, "This is no address that mail can be sent to.");
+    return again(422, "Enter a valid email address.");
   }
   try {
     const ordered = await checkout.order({ ...request, key }, exchange.requestId);
@@ -141,16 +133,16 @@ async function buy(
       return { status: 303, headers: { ...headers, Location: ordered.session.url }, body: "" };
     }
     if (ordered.fields?.email !== undefined) {
-      return again(422, "The payment provider does not take this address.");
+      return again(422, "The payment provider does not accept this address.");
     }
-    // Under the same order something else was asked for: the address was mended and the button pressed again.
+    // The order was sent before with another address.
     if (ordered.code === "idempotency_conflict") {
-      return again(409, "Press the button once more.");
+      return again(409, "Press the button again.");
     }
-    return away(parts);
+    return unavailable(parts);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return away(parts);
+    return unavailable(parts);
   }
 }
 
@@ -162,24 +154,23 @@ function bySlug(feed: string): ReadonlyMap<string, OfferedPlan> {
   return new Map((JSON.parse(feed) as OfferedPlan[]).map((plan) => [plan.slug, plan]));
 }
 
-function tooMany(told: Readonly<Record<string, string>>, ways: Ways): Reply {
+function tooMany(rateHeaders: Readonly<Record<string, string>>, ways: Ways): Reply {
   const refused = refuse(429, ways, {
-    title: "Too many tries",
-    text: "Wait a minute, and try again.",
+    title: "Too many attempts",
+    text: "Wait a minute, then try again.",
     back: "Try again",
   });
-  return { ...refused, headers: { ...refused.headers, ...told } };
+  return { ...refused, headers: { ...refused.headers, ...rateHeaders } };
 }
 
-function away(ways: Ways): Reply {
-  const text = "Nothing was bought. Try again in a few minutes.";
-  return refuse(503, ways, { title: "Not just now", text, back: "Try again" });
+function unavailable(ways: Ways): Reply {
+  const text = "You have not been charged. Try again in a few minutes.";
+  return refuse(503, ways, { title: "Payment is unavailable at the moment", text, back: "Try again" });
 }
 
-/** Where somebody can go from a page. */
 type Ways = Pick<BuyParts, "siteUrl" | "contact">;
 
-/** `back` names the link to this same address. */
+/** `back` is the text of a link to this page. */
 function refuse(
   status: number,
   { siteUrl, contact }: Ways,
@@ -225,8 +216,8 @@ ${wrong !== null && markup`<p class="wrong" role="alert" id="wrong">${wrong}</p>
 <input id="email" name="email" type="email" autocomplete="email" required value="${email}"${
       wrong !== null && markup` aria-invalid="true" aria-describedby="wrong"`
     }>
-<button>Go on to the payment</button></form>
-<p class="soft">The payment provider asks for everything else. Nothing is bought before you confirm it there.</p>`,
+<button>Continue to payment</button></form>
+<p class="soft">The payment provider asks for the rest. You buy nothing until you confirm it there.</p>`,
   );
 }
 

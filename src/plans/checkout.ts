@@ -1,9 +1,4 @@
-/**
- * `POST /api/checkout/sessions`, in its order of checks: per-IP limit, method, origin, provider, body cap, body,
- * idempotency and plan, and last the payment provider.
- *
- * @module
- */
+/** `POST /api/checkout/sessions`, with its checks in the order of the code; the payment provider comes last. */
 
 import { fields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
@@ -20,11 +15,10 @@ import type { CheckoutStart, CheckoutStore, OpenSession, Sale } from "../store/s
 import { type FieldReason, type PlanErrorCode, type PlansObservation, refusePlan } from "./reply.ts";
 import { openSession, type ReturnUrls, type SessionOutcome, type StripeClient } from "./stripe_client.ts";
 
-/** What the handler works with. */
 export interface CheckoutParts {
   readonly store: CheckoutStore;
   readonly origins: ReadonlySet<string>;
-  /** `null` when there is none to ask. */
+  /** `null` without a payment provider. */
   readonly provider: { readonly client: StripeClient; readonly urls: ReturnUrls } | null;
   readonly ipBudget: IpBudget;
   /** A monotonic clock in milliseconds. */
@@ -35,10 +29,8 @@ export interface CheckoutParts {
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The handler, for every method.
- *
- * Source: SPEC, Subscription checkout; DECISIONS, Plans, checkout, site. Chosen: a preflight spends nothing of the
- * budget, because a browser that is refused one cannot tell its page why.
+ * The handler, for every method. Chosen: a preflight is not counted: a refused one cannot tell the page why.
+ * Source: SPEC, Subscription checkout; DECISIONS, Plans, checkout, site.
  */
 export function checkoutHandler(parts: CheckoutParts): Handler {
   const checkout = new Checkout(parts);
@@ -97,14 +89,12 @@ async function answer(
   return json(ordered.status, { url, session_id: sessionId }, headers);
 }
 
-/** A checkout that is asked for. */
 export interface Order {
   readonly plan: string;
   readonly email: string;
   readonly key: UsableIdempotencyKey;
 }
 
-/** What became of it. */
 export type Ordered =
   /** 201 for a new session, 200 for one that was opened before under the same key. */
   | { readonly kind: "open"; readonly status: 200 | 201; readonly session: OpenSession }
@@ -117,14 +107,14 @@ export type Ordered =
 /** Opens sessions at the payment provider. */
 export class Checkout {
   readonly #parts: CheckoutParts;
-  /** Calls of the provider under way by sale, so that the same one is not made twice at once. */
+  /** Calls in progress by sale, so that a sale is not opened twice at once. */
   readonly #opening = new Map<string, Promise<SessionOutcome>>();
 
   constructor(parts: CheckoutParts) {
     this.#parts = parts;
   }
 
-  /** Opens the session of an order, once however often it comes. Throws {@linkcode Unavailable}. */
+  /** Opens one session per order. Throws {@linkcode Unavailable}. */
   async order({ plan, email, key }: Order, requestId: string): Promise<Ordered> {
     const begun = await this.#parts.store.begin(plan, digests(key, { plan, email }));
     switch (begun.kind) {
@@ -158,7 +148,7 @@ export class Checkout {
     return { kind: "refused", code: codeOf(outcome) };
   }
 
-  /** Asks the provider and notes what it said. */
+  /** Asks the provider and stores the answer. */
   async #ask(
     sale: Sale,
     { requestId, email }: { requestId: string; email: string },
@@ -173,7 +163,7 @@ export class Checkout {
       if (outcome.kind === "open") await store.opened(sale.id, outcome.session);
       else if (outcome.kind !== "not_now" || outcome.isFinal) await store.failed(sale.id);
     } catch (error) {
-      // The answer is known all the same; a repeat asks the provider again, under the same id.
+      // The answer stands; a repeat asks the provider again, under the same id.
       if (!(error instanceof Unavailable)) throw error;
       observe({ kind: "checkout_not_noted", requestId, checkout: sale.id });
     }
@@ -185,10 +175,7 @@ function codeOf({ kind }: SessionOutcome): PlanErrorCode {
   return kind === "refused" ? "provider_error" : "checkout_unavailable";
 }
 
-/**
- * The key's digest, and that of what is asked for under it. The key is in the second one too, so that no address can be
- * guessed from it.
- */
+/** Digests of the key and of the order; the second includes the key, so that nobody can guess an address from it. */
 function digests(
   key: UsableIdempotencyKey,
   { plan, email }: { readonly plan: string; readonly email: string },
@@ -206,13 +193,9 @@ type CheckoutRequest =
   | { readonly kind: "invalid_json" }
   | { readonly kind: "validation_failed"; readonly fields: Readonly<Record<string, FieldReason>> };
 
-// Longer than any slug that can be put.
 const slugLengthMax = 100;
 
-/**
- * Reads it. Chosen: other members are ignored, an amount and an interval too: the price is the plan's. `null` counts as
- * left out, and the address is trimmed, both as on the intake; its case is the buyer's.
- */
+/** Reads a checkout's body. Chosen: other members are ignored; `null` counts as omitted; the address is trimmed. */
 export function readCheckout(text: string): CheckoutRequest {
   const body = parseObject(text, limits.jsonDepthMax);
   if (body === null) return { kind: "invalid_json" };
@@ -220,7 +203,7 @@ export function readCheckout(text: string): CheckoutRequest {
   return readOrder(plan, email);
 }
 
-/** The same of two values, `null` for one that was left out. */
+/** Reads the two values of an order; `null` for an omitted one. */
 export function readOrder(sentPlan: unknown, sentEmail: unknown): CheckoutRequest {
   for (const value of [sentPlan, sentEmail]) {
     if (value !== null && typeof value !== "string") return { kind: "invalid_json" };
@@ -240,18 +223,12 @@ export function readOrder(sentPlan: unknown, sentEmail: unknown): CheckoutReques
     : { kind: "validation_failed", fields: failing };
 }
 
-/** Headers of every answer to an origin that is allowed. */
 type CorsHeaders = Readonly<Record<string, string>>;
 
-/** The answer depends on who asks, whoever asks. */
+/** Every answer depends on the origin. */
 export const varyOrigin: CorsHeaders = { "Vary": "Origin" };
 
-/**
- * The headers for an origin of the list; `null` for any other, for none, and for `null`.
- *
- * Compared as the browser writes it, character by character: RFC 6454, section 6.2. Two `Origin` headers are joined by
- * a comma and are no origin of the list.
- */
+/** CORS headers for an origin on the list, compared character by character (RFC 6454, 6.2); `null` for any other. */
 export function corsOf(origins: ReadonlySet<string>, origin: string | undefined): CorsHeaders | null {
   if (origin === undefined || !origins.has(origin)) return null;
   return {
@@ -261,10 +238,9 @@ export function corsOf(origins: ReadonlySet<string>, origin: string | undefined)
   };
 }
 
-/** What a preflight learns besides. */
 export const preflight: CorsHeaders = {
   "Access-Control-Allow-Methods": "POST",
   "Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Request-Id",
-  // Chosen: as long as the feed is kept, so that an origin that was taken off the list notices soon.
+  // Chosen: short, so that an origin taken off the list notices soon.
   "Access-Control-Max-Age": "300",
 };

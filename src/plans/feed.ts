@@ -1,8 +1,4 @@
-/**
- * `GET /api/plans`: the plans from a snapshot, rendered once a version.
- *
- * @module
- */
+/** `GET /api/plans`: the plans from a snapshot, rendered once a version. */
 
 import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
@@ -12,22 +8,19 @@ import { refusePlan } from "./reply.ts";
 /** Any site's scripts may read the feed. */
 export const anyOrigin: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };
 
-/** The plans as the feed has them. */
+/** The plans, as JSON. */
 export interface Plans {
   /** The array's JSON text; `null` when the store cannot be read. */
   readonly current: string | null;
   /** The display name of a plan's `customer`, or the same text when no tenant has it as its slug. */
   customerName(customer: string): string;
-  /** Resolves when they have been read by a statement that began after the call. */
+  /** Resolves after a read that began after the call. */
   renew(): Promise<void>;
 }
 
 /**
- * The handler. When the store cannot be read the answer is 503 and never an empty list, which would read as "nothing is
- * for sale". That nothing is, is asked of the store anew: a snapshot of the moment before the first plan came would be
- * kept by caches for minutes.
- *
- * Source: SPEC, GET plans; DECISIONS, Plans, checkout, site.
+ * The handler; 503 when the store cannot be read, and never an empty list, which would read as "nothing is for sale".
+ * An empty list is read anew before it is served, because caches keep it for minutes. Source: SPEC, GET plans.
  */
 export function planFeedHandler(plans: Plans): Handler {
   let rendered: { readonly text: string; readonly replies: CachedResponse } | null = null;

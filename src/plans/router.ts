@@ -1,8 +1,4 @@
-/**
- * The plan feed and the checkout routes.
- *
- * @module
- */
+/** The plan feed and the checkout routes. */
 
 import { Router } from "../http/router.ts";
 import { buyHandler, type BuyParts } from "./buy.ts";
@@ -11,16 +7,12 @@ import { anyOrigin, planFeedHandler } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
 import { webhookHandler, type WebhookParts } from "./stripe_webhook.ts";
 
-/** What the routes work with. The budget of the reads is spent by the feed and by what is not served too. */
+/** `reads` is spent by the feed and by unknown paths too. */
 interface PlansParts extends BuyParts, WebhookParts {}
 
 const feed = "/api/plans";
 
-/**
- * The surface's routes. There is no catalog: 404, as the specification has it.
- *
- * Source: SPEC, Subscription plan feed, catalog and checkout.
- */
+/** The surface's routes. There is no catalog. Source: SPEC, Subscription plan feed, catalog and checkout. */
 export function plansRouter(parts: PlansParts): Router {
   return new Router({
     beforeReads: parts.reads.refuseBy((headers) =>

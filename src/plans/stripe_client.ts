@@ -1,8 +1,5 @@
 /**
- * Calls of Stripe's API over plain HTTPS: form-encoded posts with a pinned version, a key for idempotency, a time
- * limit and retries, without an SDK; and the one call that is made, which opens a Checkout Session.
- *
- * @module
+ * Opens Checkout Sessions with Stripe's API over HTTPS, with a pinned version, idempotent retries and a time limit.
  */
 
 import { isObject, parseObject } from "../lead/json.ts";
@@ -11,21 +8,17 @@ import http from "node:http";
 import https from "node:https";
 
 /**
- * The version of Stripe's API that requests and answers are read as.
- *
- * Source: github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26. Chosen: pinned, because without it the
- * version is the account's, which somebody may change.
+ * The version of Stripe's API. Chosen: pinned, because the account's default may change.
+ * Source: github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26.
  */
 export const stripeVersion = "2026-08-26.dahlia";
 
-/** How to reach the API. */
 interface StripeOptions {
-  /** Base address; https, or http to this machine. */
+  /** https, or http to this machine. */
   readonly apiUrl: string;
   readonly secretKey: string;
   /** Authorities to trust instead of the system's. */
   readonly ca?: string | Uint8Array;
-  /** From 0 up to 1, not 1. */
   readonly random: () => number;
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
@@ -34,18 +27,18 @@ interface StripeOptions {
 
 /** The bounds of a call, in milliseconds. */
 export interface StripeBounds {
-  /** Of one try, from its start to the last byte of its answer. */
+  /** One try, from its start to the last byte of its answer. */
   readonly tryMs: number;
-  /** Of the whole call, waits included: the buyer's browser waits, and a request has 20 s in all. */
+  /** The whole call with its waits; the buyer's request has 20 s. */
   readonly callMs: number;
-  /** The first wait between tries; then it doubles. */
+  /** The first wait between tries, doubled after each. */
   readonly waitMs: number;
-  /** The longest wait, also where the provider asks for more. */
+  /** The longest wait, even if the provider asks for more. */
   readonly waitMaxMs: number;
   readonly triesMax: number;
 }
 
-/** The bounds that hold where nothing else is said. The waits are those of Stripe's own libraries. */
+/** The defaults. The waits are those of Stripe's own libraries. */
 const stripeBounds: StripeBounds = {
   tryMs: 8_000,
   callMs: 14_000,
@@ -54,26 +47,23 @@ const stripeBounds: StripeBounds = {
   triesMax: 4,
 };
 
-/** What is known of a failure; all of it may be logged. */
+/** A failure; every member may be logged. */
 export interface StripeFailure {
   /** `null` when there was no answer. */
   readonly status: number | null;
-  /** Such as `invalid_request_error`, or of the connection `ECONNREFUSED`. */
+  /** `invalid_request_error`, or a connection error such as `ECONNREFUSED`. */
   readonly type: string;
   readonly code: string | null;
-  /** The parameter that is to blame. */
   readonly param: string | null;
-  /** Stripe's own request id. */
   readonly stripeRequestId: string | null;
   readonly tries: number;
 }
 
-/** The outcome of a call. */
 export type StripeAnswer =
   | { readonly kind: "done"; readonly body: Readonly<Record<string, unknown>>; readonly tries: number }
-  /** Stripe has decided: the same call, under the same key, gets the same answer. */
+  /** Final: the same call under the same key gets the same answer. */
   | ({ readonly kind: "refused" } & StripeFailure)
-  /** Whether it has taken effect is unknown; the same call under the same key finds out. */
+  /** The effect is unknown; the same call under the same key finds out. */
   | ({ readonly kind: "unanswered" } & StripeFailure);
 
 interface HttpAnswer {
@@ -84,7 +74,7 @@ interface HttpAnswer {
 
 const answerBytesMax = 512 * 1024;
 
-/** A client; its connections are kept for the next call. */
+/** A client that keeps its connections. */
 export class StripeClient {
   readonly #options: StripeOptions;
   readonly #bounds: StripeBounds;
@@ -102,9 +92,7 @@ export class StripeClient {
       : new http.Agent({ keepAlive: true });
   }
 
-  /**
-   * Posts a form; every try has the same `Idempotency-Key`, so that it takes effect once at most. Never throws.
-   */
+  /** Posts a form, every try with the same `Idempotency-Key`. Never throws. */
   async post(path: string, form: URLSearchParams, idempotencyKey: string): Promise<StripeAnswer> {
     const { nowMs } = this.#options;
     const { tryMs, callMs, triesMax } = this.#bounds;
@@ -116,7 +104,7 @@ export class StripeClient {
       if (answer.kind === "done" || tries === triesMax) return answer;
       const retry = "status" in outcome ? shouldRetry(outcome) : true;
       const waitMs = this.#waitMs(tries, "status" in outcome ? outcome.headers["retry-after"] : undefined);
-      // A try that would have no time to be answered is not made.
+      // Skips a try that would have no time for an answer.
       if (!retry || nowMs() + waitMs + this.#bounds.waitMs > endMs) return answer;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
@@ -180,7 +168,7 @@ export class StripeClient {
     });
   }
 
-  /** Doubles, with half of it left to chance, and not less than the provider asks for, within the bound. */
+  /** Exponential, half of it jitter, and at least what the provider asks for, up to the maximum. */
   #waitMs(tries: number, retryAfter: string | undefined): number {
     const { waitMs, waitMaxMs } = this.#bounds;
     const grownMs = Math.min(waitMs * 2 ** (tries - 1), waitMaxMs);
@@ -188,7 +176,6 @@ export class StripeClient {
     return Math.min(waitMaxMs, Math.max(askedMs, grownMs * (0.5 + 0.5 * this.#options.random())));
   }
 
-  /** Closes the connections that are kept. */
   close(): void {
     this.#agent.destroy();
   }
@@ -204,10 +191,7 @@ function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return whole;
 }
 
-/**
- * Source: Stripe, Advanced error handling, and what its libraries do: the header decides where there is one; else a
- * conflict (another request under the key is being answered), a rate limit and a fault of the server are tried again.
- */
+/** Source: Stripe, Advanced error handling, and its libraries. */
 function shouldRetry({ status, headers }: HttpAnswer): boolean {
   const asked = headers["stripe-should-retry"];
   if (asked === "true") return true;
@@ -218,7 +202,7 @@ function shouldRetry({ status, headers }: HttpAnswer): boolean {
 function readAnswer(answer: HttpAnswer, tries: number): StripeAnswer {
   const { status, headers } = answer;
   const body = parseObject(answer.text, 64);
-  // A redirect is not followed: the key would go along.
+  // Redirects are not followed: the secret key would go along.
   if (status === 200 && body !== null) return { kind: "done", body, tries };
   const error = isObject(body?.error) ? body.error : {};
   const failure: StripeFailure = {
@@ -229,7 +213,7 @@ function readAnswer(answer: HttpAnswer, tries: number): StripeAnswer {
     stripeRequestId: word(headers["request-id"]),
     tries,
   };
-  // These two are said before anything is kept under the key, so that the same call may fare better later.
+  // Stripe stores nothing under the key for these two, so the call may succeed later.
   const isOpen = status === 409 || status === 429;
   return { kind: isOpen ? "unanswered" : "refused", ...failure };
 }
@@ -239,28 +223,26 @@ function unanswered(error: unknown, tries: number): StripeAnswer {
   return { kind: "unanswered", status: null, type, code: null, param: null, stripeRequestId: null, tries };
 }
 
-/** Words and ids may be logged; sentences may quote what was sent. */
+/** Words and ids may be logged; sentences may quote the request. */
 function word(value: unknown): string | null {
   return typeof value === "string" && /^[\w.[\]-]{1,100}$/.test(value) ? value : null;
 }
 
-/** Where Stripe sends the buyer. */
 export interface ReturnUrls {
   readonly successUrl: string;
   readonly cancelUrl: string;
 }
 
-/** The outcome of {@linkcode openSession}. */
 export type SessionOutcome =
   | { readonly kind: "open"; readonly session: OpenSession & { readonly expiresAt: string | null } }
-  /** Stripe does not take the address. */
+  /** Stripe refuses the address. */
   | { readonly kind: "email_refused" }
-  /** Asking again under the same id gets the same answer. */
+  /** A repeat under the same id gets the same answer. */
   | { readonly kind: "refused"; readonly failure: StripeFailure }
-  /** Our key is not taken, or too much is asked: nothing that the buyer can help. */
+  /** Stripe refuses our key or rate; the buyer cannot help it. */
   | { readonly kind: "not_now"; readonly failure: StripeFailure; readonly isFinal: boolean };
 
-/** Asks for a session in which `email` pays for a sale. */
+/** Opens a session in which `email` pays for a sale. */
 export async function openSession(
   client: StripeClient,
   sale: Sale,
@@ -270,10 +252,7 @@ export async function openSession(
   return outcomeOf(answer);
 }
 
-/**
- * What is sold is what the sale says; nothing comes from the browser but the address. The sale's id comes back with the
- * session's events, and through the metadata with the subscription's and its invoices'.
- */
+/** The form of a session. Price and plan come from the sale; its id returns with Stripe's events. */
 export function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSearchParams {
   const price = "line_items[0][price_data]";
   const form = new URLSearchParams({
@@ -292,7 +271,7 @@ export function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSea
     form.set(`${object}[plan]`, sale.planSlug);
     form.set(`${object}[checkout]`, sale.id);
   }
-  // A free plan asks nobody for a card.
+  // A free plan needs no card.
   if (sale.amountCents === 0) form.set("payment_method_collection", "if_required");
   return form;
 }
@@ -305,7 +284,7 @@ function outcomeOf(answer: StripeAnswer): SessionOutcome {
     return { kind: "email_refused" };
   }
   const { status } = failure;
-  // A fault of Stripe's is kept under the key as well and would be repeated.
+  // Stripe stores its own faults under the key too and would repeat them.
   if (status === 401 || status === 403 || (status ?? 0) >= 500) {
     return { kind: "not_now", failure, isFinal: true };
   }
@@ -333,7 +312,7 @@ function readSession(body: Readonly<Record<string, unknown>>, tries: number): Se
   return { kind: "open", session: { sessionId: id, url, expiresAt } };
 }
 
-/** Buyers are sent there to pay. Chosen: at most as long as the provider says, and of what may stand in an address. */
+/** Buyers pay at this address. Chosen: printable ASCII of bounded length. */
 function isPayable(url: string): boolean {
   return /^[!-~]{1,5000}$/.test(url) && URL.canParse(url) && new URL(url).protocol === "https:";
 }

@@ -1,9 +1,6 @@
 /**
- * `POST /api/stripe/webhook`: the payment provider says what has become of a checkout.
- *
- * Source: Stripe, Receive events in your webhook endpoint; Using webhooks with subscriptions; Fulfill orders; Types of events.
- *
- * @module
+ * `POST /api/stripe/webhook`: events about checkouts and subscriptions.
+ * Source: Stripe, Receive events in your webhook endpoint; Using webhooks with subscriptions; Types of events.
  */
 
 import { limits } from "../contract/limits.ts";
@@ -21,28 +18,25 @@ import { type PlansObservation, refusePlan } from "./reply.ts";
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What the handler works with. */
 export interface WebhookParts {
   readonly store: CheckoutStore;
-  /** Empty when there is no provider. */
+  /** Empty without a payment provider. */
   readonly secrets: readonly string[];
-  /** The time of day in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly clockMs: () => number;
   readonly observe: (observation: PlansObservation) => void;
 }
 
-// 32 MiB together.
+// Together 32 MiB.
 const largeOnesMax = 64;
 
 const received = json(200, { received: true });
 const utf8 = new TextDecoder("utf-8");
 
 /**
- * The handler. Whoever has the secret is the provider: neither origin nor address counts. A 2xx ends an event; after
- * anything else the provider sends it again, for days.
- *
- * Source: DECISIONS, Plans, checkout, site. Chosen: 200 for an event of a kind or a subscription that is not known
- * here, because sending it again would not change that.
+ * The handler. The signature alone authenticates; after anything but 2xx the provider resends for days.
+ * Chosen: 200 for unknown events and subscriptions, because a repeat would not change that. Source: DECISIONS, Plans,
+ * checkout, site.
  */
 export function webhookHandler({ store, secrets, clockMs, observe }: WebhookParts): Handler {
   const read = eventReader();
@@ -75,13 +69,12 @@ export function webhookHandler({ store, secrets, clockMs, observe }: WebhookPart
 }
 
 /**
- * Reads an event's body; `null` when too many large ones are on their way. Whose an event is, is known when all of it
- * is there: without a bound of their own strangers could make us hold half a megabyte a connection.
+ * Reads a body; `null` over the bound on large ones, because a signature can be checked only when all of it is there.
  */
 function eventReader(): (exchange: Exchange) => Promise<Body | null> {
   let largeOnes = 0;
   return async (exchange) => {
-    // Nearly every event is that small, and says so.
+    // Nearly all events are this small.
     if (Number(exchange.header("content-length") ?? NaN) <= limits.bodyBytesMax) {
       return await exchange.readBody(limits.bodyBytesMax);
     }
@@ -95,36 +88,29 @@ function eventReader(): (exchange: Exchange) => Promise<Body | null> {
   };
 }
 
-/** What a signature is checked with. */
 interface SignatureRule {
-  /** Several while a secret is being rolled. */
+  /** Several during a rotation. */
   readonly secrets: readonly string[];
-  /** Seconds since 1970, by this machine's clock. */
+  /** Seconds since 1970. */
   readonly nowSeconds: number;
 }
 
-// As the provider's own libraries have it. Chosen: into the future too, because a time from there is no more to be
-// believed than an old one.
+// As in the provider's libraries. Chosen: for future times too, which are no more credible than old ones.
 const toleranceSeconds = 300;
 
-/**
- * Whether the header has a signature of these bytes by one of the secrets, made within five minutes of now.
- *
- * `header` is `t=1700000000,v1=…,v1=…`, in any order; other schemes than `v1` do not count.
- */
+/** Whether the header has a `v1` signature of these bytes by one of the secrets, at most five minutes old. */
 export function isSigned(body: Uint8Array, header: string | undefined, rule: SignatureRule): boolean {
   const { time, signatures } = parseHeader(header ?? "");
   if (time === null || Math.abs(rule.nowSeconds - Number(time)) > toleranceSeconds) return false;
   let isFound = false;
   for (const secret of rule.secrets) {
     const expected = createHmac("sha256", secret).update(`${time}.`).update(body).digest();
-    // All of them, so that the time it takes does not tell which one it was.
+    // No early exit: the time must not tell which one matched.
     for (const signature of signatures) if (timingSafeEqual(expected, signature)) isFound = true;
   }
   return isFound;
 }
 
-/** `time` is `null` unless there is exactly one. */
 function parseHeader(header: string): { time: string | null; signatures: Uint8Array[] } {
   const times: string[] = [];
   const signatures: Uint8Array[] = [];
@@ -137,22 +123,20 @@ function parseHeader(header: string): { time: string | null; signatures: Uint8Ar
   return { time: times.length === 1 && /^\d{1,12}$/.test(time) ? time : null, signatures };
 }
 
-/** The outcome of {@linkcode readEvent}. */
 type StripeEvent =
   | { readonly kind: "change"; readonly change: ProviderChange }
-  /** An event of another kind, or about something that was not sold here. */
+  /** Another kind of event, or not about a sale of ours. */
   | { readonly kind: "ignored" }
   | { readonly kind: "malformed" };
 
 type Members = Readonly<Record<string, unknown>>;
 type Finding = Omit<ProviderChange, "eventId" | "type" | "createdAt"> | null;
 
-/** Reads an event whose signature is right. */
 export function readEvent(text: string): StripeEvent {
   const event = parseObject(text, limits.jsonDepthMax);
   if (event === null) return { kind: "malformed" };
   const { id, type, created, data } = event;
-  // Such as the thin events of the provider's newer interface.
+  // For example the thin events of the provider's newer API.
   if (event.object !== "event") return { kind: "ignored" };
   const object = isObject(data) ? data.object : null;
   const eventId = typeof id === "string" ? idOf(id) : null;
@@ -167,9 +151,9 @@ export function readEvent(text: string): StripeEvent {
 
 type Reader = (object: Members) => Finding;
 
-/** By type of event; what is not here is ignored. */
+/** By event type; other types are ignored. */
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  // Payment methods that take days complete the session first and tell of the money later.
+  // Slow payment methods complete the session first and report the payment later.
   [
     "checkout.session.completed",
     (session) => ofSession(session, session.payment_status === "unpaid" ? "incomplete" : "active"),
@@ -186,7 +170,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     (subscription) => ofSubscription({ ...subscription, status: "canceled" }),
   ],
   ["invoice.paid", (invoice) => ofInvoice(invoice, "active")],
-  // Of the first invoice it is the beginning that has failed, of a later one the renewal.
+  // If the first invoice fails, the subscription never starts; if a later one fails, the renewal does.
   [
     "invoice.payment_failed",
     (invoice) =>
@@ -219,7 +203,7 @@ function ofSubscription(subscription: Members): Finding {
   };
 }
 
-/** Since the version of March 2025 an invoice has its subscription under `parent`, before it had it by itself. */
+/** An invoice has its subscription under `parent` since API version 2025-03. */
 function ofInvoice(invoice: Members, state: SubscriptionState): Finding {
   const parent = isObject(invoice.parent) ? invoice.parent : {};
   const details = isObject(parent.subscription_details)
@@ -242,14 +226,14 @@ function ofMetadata({ metadata }: Members): string | null {
   return isObject(metadata) ? reference(metadata.checkout) : null;
 }
 
-/** Our reference, if it has its shape. */
+/** A UUID of ours. */
 function reference(value: unknown): string | null {
   const isOurs = typeof value === "string" &&
     /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);
   return isOurs ? value : null;
 }
 
-/** The id of an object that may stand there whole. */
+/** An id, or the id of an expanded object. */
 function idOf(value: unknown): string | null {
   const id = isObject(value) ? value.id : value;
   return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;

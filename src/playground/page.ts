@@ -116,7 +116,7 @@ page.</p>
 <pre class="code" tabindex="0"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
 <dl class="meanings">${meanings}</dl>${
     contact !== null &&
-    markup`<p>For a key, or one that is answered with 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
+    markup`<p>To get a key, or if yours is answered with 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
   }</section>`;
 }
 

@@ -1,5 +1,5 @@
 import { dollars, grouped, limits } from "../../src/contract/limits.ts";
-import { firstBudgets, rateHeaderNames, tellBudget } from "../../src/contract/rate_headers.ts";
+import { addBudget, firstBudgets, rateHeaderNames } from "../../src/contract/rate_headers.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -43,7 +43,7 @@ test("the first answer to a client tells of the whole limit but for this request
 
 test("each further limit stands after those before it, in every header", () => {
   const first = firstBudgets({ name: "ip", rate });
-  const both = tellBudget({ name: "key", rate, remaining: 0, resetSeconds: 16 }, first);
+  const both = addBudget({ name: "key", rate, remaining: 0, resetSeconds: 16 }, first);
   assert.deepEqual(both, {
     "RateLimit-Policy": '"ip";q=120;w=60, "key";q=120;w=60',
     "RateLimit": '"ip";r=30;t=1, "key";r=0;t=16',

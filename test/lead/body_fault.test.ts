@@ -3,7 +3,7 @@ import { deflateSync, gzipSync } from "node:zlib";
 import { test } from "node:test";
 import fc from "fast-check";
 import { makeKey } from "../../src/contract/api_key.ts";
-import { bytesFault, guises, lineAndColumn, objectFault, shownName } from "../../src/lead/body_fault.ts";
+import { bodyFormats, bytesFault, lineAndColumn, objectFault, shownName } from "../../src/lead/body_fault.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { fieldsFault, readFields } from "../../src/forms/fields.ts";
 import { areas } from "../support/lead/areas.ts";
@@ -17,7 +17,7 @@ test("the place of a fault is its line and its character in it, from 1", () => {
   assert.deepEqual(lineAndColumn("a\nbc", 3), { line: 2, column: 2 });
   assert.deepEqual(lineAndColumn("a\r\nb\rc", 5), { line: 3, column: 1 });
   assert.deepEqual(lineAndColumn("🏠é\u0301x", 4), { line: 1, column: 4 });
-  assert.equal(detailOf('{\n  "phone": "1",\n}'), "line 2, column 15: a trailing comma; take it out");
+  assert.equal(detailOf('{\n  "phone": "1",\n}'), "line 2, column 15: a trailing comma; remove it");
 });
 
 test("a body that is no JSON object is called what it seems to be", () => {
@@ -32,16 +32,16 @@ test("a body that is no JSON object is called what it seems to be", () => {
     object_object: ["[object Object]", "[object FormData]"],
     utf16: [[...minimal].join("\0"), `\0${[...minimal].join("\0")}`],
   };
-  for (const [guise, texts] of Object.entries(seen)) {
+  for (const [format, texts] of Object.entries(seen)) {
     for (const text of texts) {
       const { detail, reason } = objectFault(text, "lead");
-      assert.deepEqual([reason, detail], [guise, guises[guise as keyof typeof guises]], text);
+      assert.deepEqual([reason, detail], [format, bodyFormats[format as keyof typeof bodyFormats]], text);
     }
   }
 });
 
 test("a JSON value that is no object is called what it is", () => {
-  assert.equal(detailOf("[]"), "the body is an array; one lead a call, as an object, is needed");
+  assert.equal(detailOf("[]"), "the body is an array; send one lead a call, as an object");
   assert.equal(detailOf("null"), "the body is null; a JSON object is needed");
   assert.equal(detailOf("true"), "the body is a boolean; a JSON object is needed");
   assert.equal(detailOf("1"), "the body is a number; a JSON object is needed");
@@ -50,7 +50,7 @@ test("a JSON value that is no object is called what it is", () => {
     detailOf(JSON.stringify(minimal)),
     /^the body is a string with JSON in it: it was encoded twice/,
   );
-  assert.equal(detailOf(`${minimal}\n${minimal}`), "line 2, column 1: a second object; one lead a call");
+  assert.equal(detailOf(`${minimal}\n${minimal}`), "line 2, column 1: a second object; send one lead a call");
 });
 
 test("bytes that are not UTF-8 are called what they seem to be, or told where they stop being text", () => {
@@ -61,9 +61,9 @@ test("bytes that are not UTF-8 are called what they seem to be, or told where th
   assert.equal(bytesFault(utf16).reason, "utf16");
   assert.equal(bytesFault(utf16.swap16()).reason, "utf16");
   const latin1 = Buffer.from('{\n"a":"é"}', "latin1");
-  assert.equal(bytesFault(latin1).detail, `${guises.not_utf8}: line 2, column 6`);
+  assert.equal(bytesFault(latin1).detail, `${bodyFormats.not_utf8}: line 2, column 6`);
   const afterReplaced = Buffer.concat([Buffer.from("🏠\ufffd"), Buffer.from([0xff])]);
-  assert.equal(bytesFault(afterReplaced).detail, `${guises.not_utf8}: line 1, column 3`);
+  assert.equal(bytesFault(afterReplaced).detail, `${bodyFormats.not_utf8}: line 1, column 3`);
   assert.match(bytesFault(Buffer.from([0x61, 0xef, 0xbf])).detail, /line 1, column 2$/);
   const afterWide = Buffer.concat([Buffer.from('{"a":"é€😀\ufffd'), Buffer.from([0xff])]);
   assert.match(bytesFault(afterWide).detail, /line 1, column 11$/);

@@ -419,15 +419,20 @@ test("a plan's page is posted to by itself alone", async () => {
 test("a plan's page that cannot sell it leads on: to the page itself, to all plans, to a person", async () => {
   const unsold: RunningServer = await world.start(ways);
   const pages = {
-    "Nothing is sold here": await send(`${unsold.urls.subscription}/buy/sold`),
-    "There is no such plan": await send(`${shop()}/buy/nothing`),
-    "The form was sent from another place": await press({}, { Origin: storefront }),
+    "Nothing is for sale here": await send(`${unsold.urls.subscription}/buy/sold`),
+    "This plan does not exist": await send(`${shop()}/buy/nothing`),
+    "The form was sent from another site": await press({}, { Origin: storefront }),
   };
   stripe.fail({ kind: "answer", status: 500, error: {}, headers: { "Stripe-Should-Retry": "false" } });
   const away = await press({ email: buyerEmail, order: await freshOrder() });
   const linksOf = (text: string) => [...text.matchAll(/<a href="([^"]*)">/g)].map(([, href]) => href);
   const further = [`${ways.SITE_URL}/plans/`, `mailto:${ways.CONTACT_EMAIL}`];
-  for (const [title, { status, text }] of Object.entries({ ...pages, "Not just now": away })) {
+  for (
+    const [title, { status, text }] of Object.entries({
+      ...pages,
+      "Payment is unavailable at the moment": away,
+    })
+  ) {
     assert.ok(status >= 400 && text.includes(`<h1>${title}</h1>`), text);
     const isBack = !/^(Nothing|There)/.test(title);
     assert.deepEqual(linksOf(text), [...(isBack ? [""] : []), ...further], title);

@@ -73,7 +73,7 @@ test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, enco
   const flat = JSON.stringify(visitor());
   await world.leavesNothing(async () => {
     const deep = /^line 1, column \d+: nested deeper than 64 levels$/;
-    const notUtf8 = /^the body is not UTF-8; perhaps it is Latin-1 or Windows-1252: line 1, column 10$/;
+    const notUtf8 = /^the body is not UTF-8; it may be Latin-1 or Windows-1252: line 1, column 10$/;
     for (
       const [body, detail] of [
         ["", /^the body is empty; a JSON object is needed$/],
@@ -81,7 +81,7 @@ test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, enco
         ["1", /^the body is a number; a JSON object is needed$/],
         ["null", /^the body is null; a JSON object is needed$/],
         ["{", /^line 1, column 1: an object begins that is never closed/],
-        ['{"name":"a",}', /^line 1, column 12: a trailing comma; take it out$/],
+        ['{"name":"a",}', /^line 1, column 12: a trailing comma; remove it$/],
         ['{"name":["a"]}', /^name is an array; text, a number, true, false or null is needed$/],
         ['{"name":{"a":"b"}}', /^name is an object; text, a number, true, false or null is needed$/],
         ["name=Ada", /^the body is form-encoded; a JSON object is needed$/],

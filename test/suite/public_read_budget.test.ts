@@ -53,7 +53,7 @@ test("the public reads of one address share one budget; over it each answers 429
       assert.ok(refused.headers["x-request-id"]);
       if (method === "HEAD") assert.equal(refused.text, "");
       else if (surface === "site") assert.equal(refused.text, "Too many requests\n");
-      else if (isPage(path)) assert.match(refused.text, /<h1>Too many tries<\/h1>/);
+      else if (isPage(path)) assert.match(refused.text, /<h1>Too many attempts<\/h1>/);
       else assert.deepEqual(refused.json, { error: "rate_limited" });
       const mayBeRead = surface === "forms" || isPage(path) ? undefined : "*";
       assert.equal(refused.headers["access-control-allow-origin"], mayBeRead, `${surface} ${path}`);

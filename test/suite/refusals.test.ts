@@ -15,7 +15,7 @@ function leadOfBytes(bytes: number): string {
   return `${start}${"x".repeat(bytes - start.length - 2)}"}`;
 }
 
-const noUtf8 = "the body is not UTF-8; perhaps it is Latin-1 or Windows-1252";
+const noUtf8 = "the body is not UTF-8; it may be Latin-1 or Windows-1252";
 
 /** What is no lead, and what `detail` says of it. */
 const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, detail: string]>> = {
@@ -23,10 +23,10 @@ const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, det
   "a form": ["first_name=Ada", "the body is form-encoded; a JSON object is needed"],
   "half an object": [
     '{"first_name":"Ada"',
-    "line 1, column 1: an object begins that is never closed: the body ends before its }",
+    "line 1, column 1: an object that is never closed: the body ends before its }",
   ],
-  "a trailing comma": ['{\n  "first_name":"Ada",\n}', "line 2, column 21: a trailing comma; take it out"],
-  "an array": ["[]", "the body is an array; one lead a call, as an object, is needed"],
+  "a trailing comma": ['{\n  "first_name":"Ada",\n}', "line 2, column 21: a trailing comma; remove it"],
+  "an array": ["[]", "the body is an array; send one lead a call, as an object"],
   "a string": ['"lead"', "the body is a string; a JSON object is needed"],
   "null": ["null", "the body is null; a JSON object is needed"],
   "a number for a name": [
@@ -47,13 +47,13 @@ const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, det
   ],
   "an array for extra": [
     JSON.stringify(lead({ extra: [] })),
-    "extra is an array; only an object may be sent",
+    "extra is an array; only an object is allowed",
   ],
   "a string for extra": [
     JSON.stringify(lead({ extra: "x" })),
-    "extra is a string; only an object may be sent",
+    "extra is a string; only an object is allowed",
   ],
-  "null for extra": [JSON.stringify(lead({ extra: null })), "extra is null; only an object may be sent"],
+  "null for extra": [JSON.stringify(lead({ extra: null })), "extra is null; only an object is allowed"],
   "bytes that are not UTF-8": [
     new Uint8Array([...Buffer.from('{"first_name":"'), 0xff, 0x22, 0x7d]),
     `${noUtf8}: line 1, column 16`,
@@ -64,7 +64,7 @@ const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, det
   ],
   "bytes of gzip without a Content-Encoding": [
     gzipSync(JSON.stringify(lead())),
-    "the body is compressed; it is needed as it is",
+    "the body is compressed; send it uncompressed",
   ],
   "65 levels": [
     `{"deep":${"[".repeat(64)}${"]".repeat(64)}}`,
@@ -74,7 +74,7 @@ const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, det
     `{"deep":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
     "line 1, column 72: nested deeper than 64 levels",
   ],
-  "two objects": ["{}{}", "line 1, column 3: a second object; one lead a call"],
+  "two objects": ["{}{}", "line 1, column 3: a second object; send one lead a call"],
   "a raw NUL": [
     `{"first_name":"A\u0000"}`,
     "line 1, column 17: a control character in a string; write a tab as \\t, any other as \\u and four digits",

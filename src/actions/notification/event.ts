@@ -2,7 +2,7 @@
 
 import { countryDefault } from "../../contract/fields.ts";
 import { isObject } from "../../lead/json.ts";
-import { foldName, knownNames } from "../../lead/known_names.ts";
+import { fieldAliases, foldName } from "../../lead/field_aliases.ts";
 import { normalizeCountry } from "../../lead/place.ts";
 import { normalizeLine } from "../../lead/text.ts";
 import type { Sending } from "../destination.ts";
@@ -235,11 +235,11 @@ function contactIn(fields: readonly Part[]) {
     }
   }
   const told: Part[] = [];
-  const text = (what: keyof typeof knownNames) => {
-    const part = knownNames[what].map((name) => byName.get(name)).find((part) => part !== undefined);
+  const text = (what: keyof typeof fieldAliases) => {
+    const part = fieldAliases[what].map((name) => byName.get(name)).find((part) => part !== undefined);
     return { part, words: part === undefined ? "" : readable(part.valueText) };
   };
-  const take = (what: keyof typeof knownNames) => {
+  const take = (what: keyof typeof fieldAliases) => {
     const { part, words } = text(what);
     if (part !== undefined) told.push(part);
     return words;

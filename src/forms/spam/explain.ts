@@ -1,8 +1,6 @@
 /**
  * What weighs most in a score, for the operator: signs by name, and words of the text itself. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { type Family, readFeatures } from "./features.ts";

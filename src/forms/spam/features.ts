@@ -1,8 +1,6 @@
 /**
  * What the model weighs in a text: its words, pairs of words and pieces of words, each a place in a fixed table. This module
  * is browser compatible.
- *
- * @module
  */
 
 import { mix, readWords } from "./words.ts";

@@ -1,8 +1,6 @@
 /**
  * Text without its disguises, as a row of character codes: without case, accents, full-width and decorative forms,
  * look-alikes of other alphabets and invisible characters. One look-up a character. This module is browser compatible.
- *
- * @module
  */
 
 /** A code that stands between words. */

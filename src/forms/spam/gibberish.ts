@@ -1,8 +1,6 @@
 /**
  * Tells random letters from names and words, by which letters follow one another. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { fieldsOf, type ReadField, type Reading } from "./reading.ts";

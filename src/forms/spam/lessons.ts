@@ -1,8 +1,6 @@
 /**
  * What the operators of an installation teach the spam score: the words and pairs of words of the submissions that they release,
  * dismiss, or report as spam. This module is browser compatible.
- *
- * @module
  */
 
 import { readFeatures } from "./features.ts";

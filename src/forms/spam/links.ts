@@ -1,8 +1,6 @@
 /**
  * Web links in a text, and what they say about it. Linear in the text: split by characters, never by a pattern that
  * backtracks. This module is browser compatible.
- *
- * @module
  */
 
 import { fieldsOf, type ReadField, type Reading } from "./reading.ts";

@@ -1,8 +1,6 @@
 /**
  * The learned model: a weight for each feature of a text and for each sign, trained by `scripts/train_spam.ts`. This module is
  * browser compatible.
- *
- * @module
  */
 
 import { families, places, readFeatures } from "./features.ts";

@@ -1,8 +1,6 @@
 /**
  * A submission as the score reads it: what each field holds, its text, and the beginning and end of the text for the signs
  * that are looked for letter by letter. This module is browser compatible.
- *
- * @module
  */
 
 import { foldInto, gap } from "./fold.ts";

@@ -1,8 +1,6 @@
 /**
  * The names under which a submission is scored, and what each means. Names alone are stored with a submission, so none of
  * them can carry what a person wrote. This module is browser compatible.
- *
- * @module
  */
 
 /**

@@ -1,8 +1,6 @@
 /**
  * The spam score of a form submission: a pure function of its fields, the probability that it is spam, with named reasons.
  * Linear in the text. This module is browser compatible.
- *
- * @module
  */
 
 import { hasBlocked } from "../blocked_words.ts";

@@ -1,8 +1,4 @@
-/**
- * What a submission shows besides its words, its links and random letters. This module is browser compatible.
- *
- * @module
- */
+/** What a submission shows besides its words, its links and random letters. This module is browser compatible. */
 
 import { isGibberish } from "./gibberish.ts";
 import { fieldsOf, type FormValue, type ReadField, type Reading, type Submission } from "./reading.ts";

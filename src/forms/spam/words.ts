@@ -1,8 +1,6 @@
 /**
  * The words of folded text, and what the model weighs of them: words, pairs of words and pieces of four letters, each by a
  * hash. This module is browser compatible.
- *
- * @module
  */
 
 import { gap } from "./fold.ts";

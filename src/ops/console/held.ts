@@ -2,7 +2,7 @@
 
 import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { foldName, knownNames } from "../../lead/known_names.ts";
+import { fieldAliases, foldName } from "../../lead/field_aliases.ts";
 import { normalizeLine } from "../../lead/text.ts";
 import {
   countCorrections,
@@ -156,8 +156,8 @@ function readFields(fields: HeldSubmission["fields"]) {
       [foldName(name), normalizeLine(value)] as const
     ),
   );
-  const take = (what: keyof typeof knownNames) => {
-    const known = knownNames[what].find((name) => left.get(name));
+  const take = (what: keyof typeof fieldAliases) => {
+    const known = fieldAliases[what].find((name) => left.get(name));
     const value = left.get(known ?? "") ?? "";
     if (known !== undefined) left.delete(known);
     return value;

@@ -1,17 +1,13 @@
-/**
- * Common names of lead and form fields. This module is browser compatible.
- *
- * @module
- */
+/** Common names of lead and form fields. This module is browser compatible. */
 
 import type { FieldName } from "../contract/fields.ts";
 
 const nameLengthMax = 100;
-/** Latin letters with accents, full-width letters and marks: nothing else normalizes to a known name. */
+/** Latin letters, full-width letters and marks: nothing else normalizes to a known name. */
 const nameCharacters = /^[\x20-\u024f\u0300-\u036f\u1e00-\u1eff\uff00-\uffef]+$/;
 
 /** Folded names by field, the surest first; `name` is a full name. */
-export const knownNames: Readonly<Record<FieldName | "cost" | "name", readonly string[]>> = {
+export const fieldAliases: Readonly<Record<FieldName | "cost" | "name", readonly string[]>> = {
   first_name: words("firstname fname givenname forename first"),
   last_name: words("lastname lname surname familyname last apellido apellidos"),
   phone: words(
@@ -40,8 +36,8 @@ function words(...lists: string[]): readonly string[] {
 }
 
 /**
- * Folds a field name: removes case, accents, punctuation, invisible characters and a leading `your`, `my`, `contact`,
- * `customer` or `form`. Returns `""` without a Latin letter or if too long.
+ * Folds a field name: drops case, accents, punctuation and a leading `your`, `my` or such; `""` without a Latin
+ * letter.
  */
 export function foldName(name: string): string {
   // Unicode normalization is quadratic in a run of combining marks.
