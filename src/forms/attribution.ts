@@ -1,29 +1,25 @@
-/** Which campaign a visitor came from, as the addresses of the page and of the page before tell. */
+/** The campaign that brought a visitor, from the addresses of the page and its referrer. */
 
 import { attributionNames, attributionSources } from "../contract/forms.ts";
 import { isLongerThan, normalizeLine } from "../lead/text.ts";
 import type { Posted } from "./fields.ts";
 
-/** What was found; what was not is absent. */
+/** Absent members were not found. */
 type Attribution = Partial<Record<typeof attributionNames[number], string>>;
 
-/** In characters. Chosen: Google's click ids have about 100; what is far longer is no campaign's name. */
+/** In characters. Chosen: five times the length of Google's click ids. */
 const lengthMax = 500;
 
 /** A character takes at most four bytes, each written as `%` and two digits. */
 const writtenLengthMax = 12 * lengthMax;
 
-/** So many parameters of an address are looked at. Chosen: no site's own page has as many, and each costs time. */
+/** Chosen: more than any site uses. */
 const parametersMax = 100;
 
 /**
- * Reads the campaign from `page_url`'s query and, for what that lacks, from `referrer`'s.
- *
- * Source: SPEC, Tenant forms; DECISIONS, Forms.
- *
- * Chosen: whatever stands between the first `?` and the first `#` is the query, so relative and malformed addresses
- * tell what they can; names in any case; the first of repeated parameters; values as a line of text, and one that is
- * blank or over 500 characters counts as absent, because half an id is another id. `page_url` keeps the whole.
+ * Reads the campaign from `page_url`'s query, and what that lacks from `referrer`'s. Source: SPEC, Tenant forms;
+ * DECISIONS, Forms. Chosen: malformed addresses are read too; names in any case; the first of repeated parameters; a
+ * value that is blank or over 500 characters counts as absent, because half an id is another id.
  */
 export function attributionOf({ fields }: Posted): Attribution {
   const found: Attribution = {};
@@ -42,7 +38,7 @@ function queryOf(address: string): string {
   return mark === -1 ? "" : beforeFragment.slice(mark + 1);
 }
 
-/** Only what is wanted is decoded: the platform's own parser took 130 ms for 64 KiB of `%FF&`. */
+/** Decodes only the parameters that it needs: the platform's parser took 130 ms for 64 KiB of `%FF&`. */
 function readQuery(query: string, found: Attribution): void {
   for (let at = 0, count = 0; at < query.length && count < parametersMax; count++) {
     const next = query.indexOf("&", at);
@@ -68,7 +64,7 @@ function nameOf(written: string): typeof attributionNames[number] | undefined {
   return attributionNames.find((one) => one === name);
 }
 
-/** Never throws: a `%` that is no escape stays, bytes that are no UTF-8 become U+FFFD. */
+/** Never throws: an invalid `%` stays, invalid UTF-8 becomes U+FFFD. */
 function decoded(written: string): string {
   return new URLSearchParams(`=${written}`).get("") ?? "";
 }

@@ -3,11 +3,10 @@
 import { foldInto } from "./spam/fold.ts";
 import { readWords } from "./spam/words.ts";
 
-/** Written without spaces between words. */
+/** Scripts written without spaces between words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Blocked words, to be looked up by each word of a text. */
 interface Blocked {
   /** The hashes of a phrase's words, by the first. */
   readonly byFirst: ReadonlyMap<number, readonly (readonly number[])[]>;
@@ -15,10 +14,10 @@ interface Blocked {
   readonly anywhere: readonly string[];
 }
 
-/** Forms are read anew every few seconds, and hold up to five hundred words. */
+/** A cache: forms are read every few seconds and hold up to 500 words. */
 const indexes = new WeakMap<readonly string[], Blocked>();
 
-/** Tells whether a text, as sent and folded, has one of the blocked words or phrases. */
+/** Whether a text, as sent and folded, contains one of the blocked words or phrases. */
 export function hasBlocked(blocked: readonly string[], text: string, folded: Uint16Array): boolean {
   const { byFirst, anywhere } = indexOf(blocked);
   const words = byFirst.size === 0 ? new Int32Array() : hashesOf(folded);
@@ -48,11 +47,11 @@ function indexOf(blocked: readonly string[]): Blocked {
   return index;
 }
 
-/** Of each word; overwritten by the next call. An array that grows takes ten times as long. */
+/** A buffer, overwritten by the next call: a growing array takes ten times as long. */
 let hashes = new Int32Array(1 << 12);
 
 function hashesOf(folded: Uint16Array): Int32Array {
-  // A word has a letter of its own at least; three that stand alone are one more.
+  // Each word has a letter of its own; three single letters are one more word.
   while (hashes.length < 2 * folded.length) hashes = new Int32Array(2 * hashes.length);
   let count = 0;
   readWords(folded, folded.length, { word: (_hash, exact) => void (hashes[count++] = exact) });

@@ -1,7 +1,4 @@
-/**
- * Who sent a submission, for the operator's search: phone, email and last name from the fields whose names say that
- * they hold them.
- */
+/** The sender's phone, email and last name, for the operator's search. */
 
 import { countryDefault, fields as caps } from "../contract/fields.ts";
 import { fieldAliases as names, foldName } from "../lead/field_aliases.ts";
@@ -12,11 +9,8 @@ import type { SubmissionPart } from "../store/serving/accept.ts";
 import { comparedFieldsMax, type Field, type Posted } from "./fields.ts";
 
 /**
- * The contact. Names are compared folded: `E-Mail`, `your-email`, `Teléfono`.
- *
- * Chosen: phone and email as a lead's are normalized, the last name in lower case; the last name of a whole one is its
- * last word, because that is right most often and this only has to find, not to address. What is too long for an
- * index is left out.
+ * The contact, from fields with a known name (`E-Mail`, `your-email`, `Teléfono`), normalized as in a lead. Chosen:
+ * the last word of a full name is the last name: it serves the search. Values too long for an index are left out.
  */
 export function contactOf({ fields }: Posted): SubmissionPart["contact"] {
   const byName = new Map<string, Field>();

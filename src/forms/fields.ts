@@ -14,48 +14,38 @@ import {
 import { normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam/score.ts";
 
-/** One field. */
 export interface Field {
   readonly value: FormValue;
-  /** The name as it was written, with its quotes. */
+  /** As written, with its quotes. */
   readonly nameText: string;
-  /** The value as it was written: every digit of a number. */
+  /** As written: every digit of a number. */
   readonly valueText: string;
 }
 
-/** What was posted. */
 export interface Posted {
-  /** By name, in the order of the body; without `form_key` and an empty `website`. */
+  /** In the order of the body, without `form_key` and an empty `website`. */
   readonly fields: ReadonlyMap<string, Field>;
-  /** Somebody filled in `website`, which people do not see. */
+  /** The honeypot `website` is filled in. */
   readonly isTrapped: boolean;
 }
 
-/**
- * A submission of more fields is stored and delivered as any other, but told apart as it was written, and its contact is
- * looked for in so many. Chosen: several times what the longest form has, because a body has room for eight thousand,
- * and each costs a microsecond wherever it is looked at.
- */
+/** More fields are stored and delivered, but not compared in detail. Chosen: several times the longest form. */
 export const comparedFieldsMax = 500;
 
 const byteOrderMark = "\ufeff";
 
 /**
- * Reads a body, decoded from UTF-8; `null` for what is not a flat JSON object.
- *
- * Source: SPEC, Tenant forms; DECISIONS, Forms.
- *
- * Chosen: as on the intake, of duplicate members the last one wins, and it alone has to be flat; lone surrogates
- * become U+FFFD. U+0000 vanishes, because PostgreSQL's JSON functions and most receivers fail on it and nobody types
- * it; the raw body keeps it. Everything else stays as it was sent: nothing is trimmed, no digit is lost.
+ * Reads a body, decoded from UTF-8; `null` unless it is a flat JSON object. Source: SPEC, Tenant forms; DECISIONS,
+ * Forms. Chosen: as on the intake, the last of duplicate members counts, and lone surrogates become U+FFFD. U+0000 is
+ * removed, because PostgreSQL's JSON functions fail on it. Everything else stays as sent.
  */
 export function readFields(body: string): Posted | null {
   const sent = withoutMark(body);
   const parsed = parseMembers(sent, limits.jsonDepthMax);
   if (parsed === null) return null;
-  // Mended after it has proved valid: what is taken out could stand where nothing may.
-  const mended = withoutNul(replaceLoneSurrogates(sent));
-  const members = mended === sent ? parsed : parseMembers(mended, limits.jsonDepthMax) ?? [];
+  // Cleaned after validation, because removal could make an invalid text valid.
+  const cleaned = withoutNul(replaceLoneSurrogates(sent));
+  const members = cleaned === sent ? parsed : parseMembers(cleaned, limits.jsonDepthMax) ?? [];
   const fields = new Map<string, Field>();
   const nested = new Set<string>();
   for (const member of members) {
@@ -73,7 +63,7 @@ export function readFields(body: string): Posted | null {
   return { fields, isTrapped };
 }
 
-/** What is wrong with a body that {@linkcode readFields} has refused. */
+/** The fault of a body that {@linkcode readFields} refuses. */
 export function fieldsFault(body: string): BodyFault {
   const sent = withoutMark(body);
   const posted = parseObject(sent, limits.jsonDepthMax);
@@ -93,10 +83,7 @@ function isField(member: ParsedMember): member is ParsedMember & Field {
   return member.value === null || typeof member.value !== "object";
 }
 
-/**
- * Whether a honeypot's value is a fill. Chosen: text that is not blank, any number and `true`; `null`, `false` and white
- * space are what an untouched field may send.
- */
+/** Whether a honeypot is filled in. Chosen: `null`, `false` and white space are what an untouched field may send. */
 function isFilled(value: FormValue): boolean {
   return value !== false && !isBlank(value);
 }
@@ -106,38 +93,32 @@ function isBlank(value: FormValue): boolean {
   return value === null || typeof value === "string" && !/[^\p{White_Space}\p{Cc}]/u.test(value);
 }
 
-/**
- * Which of the required fields are missing, `null` or blank.
- *
- * Chosen: numbers and booleans are present, 0 and `false` too, because "no" is an answer.
- */
+/** The required fields that are missing, `null` or blank; 0 and `false` are present, because "no" is an answer. */
 export function missingFields({ fields }: Posted, required: readonly string[]): string[] {
   return required.filter((name) => isBlank(fields.get(name)?.value ?? null));
 }
 
-/** The submission as a JSON object: the fields as they were sent. */
+/** The fields as a JSON object, as sent. */
 export function submissionText({ fields }: Posted): string {
   return `{${[...fields.values()].map(({ nameText, valueText }) => `${nameText}:${valueText}`).join(",")}}`;
 }
 
 /**
- * One text for each submission, however it was spelled: the order of the members, escapes, white space and 1.10 for
- * 1.1 make no difference, and neither does a blank field for none. Source: DECISIONS, Forms (content hash).
- *
- * Of more than {@linkcode comparedFieldsMax} fields it is the text as it was written.
+ * The same text for any spelling of a submission; of more than {@linkcode comparedFieldsMax} fields the text as
+ * written. Source: DECISIONS, Forms (content hash).
  */
 export function canonicalFields(posted: Posted): string {
   const { fields } = posted;
   if (fields.size > comparedFieldsMax) return submissionText(posted);
-  const told: string[] = [];
-  // Without a comparison of ours, which took half of the time that a thousand fields take.
+  const members: string[] = [];
+  // A comparison function would take half of the time.
   for (const name of [...fields.keys()].sort()) {
     const { value, valueText } = fields.get(name) as Field;
     if (isBlank(value)) continue;
     const text = typeof value === "string"
       ? JSON.stringify(normalizeDetails(value))
       : canonicalWord(valueText);
-    told.push(`${JSON.stringify(name)}:${text}`);
+    members.push(`${JSON.stringify(name)}:${text}`);
   }
-  return told.join(",");
+  return members.join(",");
 }

@@ -1,7 +1,4 @@
-/**
- * `POST /v1/forms/{tenant}/{form_key}`, in the order of checks: per-IP limit, method, body cap, key, tenant, per-tenant
- * limit, form, body, idempotency and commit.
- */
+/** `POST /v1/forms/{tenant}/{form_key}`, with its checks in the order of the code. */
 
 import { type FormErrorCode, formErrors } from "../contract/errors.ts";
 import type { Flag } from "../contract/fields.ts";
@@ -37,13 +34,12 @@ import type { RecentTexts } from "./recent_texts.ts";
 import type { Lessons } from "./spam/model.ts";
 import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 
-/** What the handler works with. */
 export interface FormsParts extends GateParts {
   readonly forms: FormStore;
   readonly tenantBudget: HolderBudget;
-  /** The wall clock in milliseconds, for fills that were too fast. */
+  /** The wall clock in milliseconds, for the too-fast check. */
   readonly wallMs: () => number;
-  /** What the spam score has learned from the operators. */
+  /** What operators have taught the spam score. */
   readonly lessons: () => Lessons;
   readonly recentTexts: RecentTexts;
 }
@@ -87,16 +83,13 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
 }
 
 /**
- * Who shares a budget: all keys of the tenant but those with a raised limit, which have one of their own each.
- *
- * Chosen: one bucket at two rates in turn would be no limit, because each request at the lower rate forgives what is
- * owed beyond its burst; and an agreed backfill leaves the tenant's websites theirs.
+ * The keys of a tenant share a budget, except that each key with a raised limit has its own. Chosen: two rates on one
+ * bucket would be no limit: the lower one forgives what the higher one owes.
  */
 function budgetHolder({ id, tenantId, raisedRate }: ApiKey): Holder {
   return { id: raisedRate === null ? tenantId : `key ${id}`, raisedRate };
 }
 
-/** A submission that may be committed. */
 interface ReadSubmission {
   readonly kind: "valid";
   readonly posted: Posted;
@@ -104,7 +97,7 @@ interface ReadSubmission {
   readonly idempotencyKey: UsableIdempotencyKey;
 }
 
-/** Reads body and `Idempotency-Key` together: what is not read at all comes before what is missing. */
+/** Reads body and `Idempotency-Key`: faults in reading come before missing fields. */
 function readSubmission(
   exchange: Exchange,
   bytes: Uint8Array,
@@ -129,7 +122,7 @@ function readSubmission(
   return { kind: "valid", posted, raw, idempotencyKey };
 }
 
-/** The event that a submission becomes when it is committed. */
+/** The event to commit for a submission. */
 export function toEntry(
   { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   form: Form,
@@ -138,7 +131,7 @@ export function toEntry(
     readonly arrivedAtMs: number;
   },
 ): Entry {
-  // Two forms may ask for the same; what is sent to one is no repeat of what was sent to the other.
+  // The same content in two forms is two submissions.
   const content = `${form.id}\n${canonicalFields(posted)}`;
   return {
     kind: "form",
@@ -156,18 +149,14 @@ export function toEntry(
   };
 }
 
-/** What a submission may be flagged with. */
 export const submissionFlags = ["email_shape_suspect"] as const satisfies readonly Flag[];
 
-/** What the customer should know of it. The visitor is not told: whoever mistyped an address can be reached by phone. */
+/** For the customer alone: the visitor gets no flags. */
 function flagsOf({ contact }: SubmissionPart): Flag[] {
   return contact.email === null || looksLikeEmail(contact.email) ? [] : [...submissionFlags];
 }
 
-/**
- * Whether a submission is wanted. Does the same work for every one, so that a bot cannot tell by the time that it was
- * found out.
- */
+/** The verdict on a submission; takes the same time for every one, so that a bot learns nothing from it. */
 export function examine(
   posted: Posted,
   form: Form,
@@ -195,12 +184,7 @@ export function examine(
 /** An error reply with its status. Source: DECISIONS, Forms. */
 export const refuse = refuseBy(formErrors);
 
-/**
- * 202 `accepted` or 200 `duplicate`.
- *
- * Source: DECISIONS, Forms. Chosen: a repeat is told as on the intake, with the id and the time of the first, because
- * the `Idempotency-Key` works as there; whether the submission is held shows in neither.
- */
+/** 202 `accepted`, or 200 `duplicate` with id and time of the first. Source: DECISIONS, Forms. */
 export function acknowledge(
   { kind, eventId, receivedAt }: Exclude<Outcome, { kind: "revoked" }>,
   headers: Readonly<Record<string, string>>,

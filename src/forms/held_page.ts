@@ -1,6 +1,6 @@
 /**
- * `/held/{token}`: the page that a digest's link opens. It shows what the mail has shown of a held submission, and
- * releases it at the press of a button: mail scanners open links, and press nothing.
+ * `/held/{token}`: the page that a link in a digest opens. It shows a held submission, and releases it only when you
+ * press the button, because mail scanners open links.
  */
 
 import { hash } from "node:crypto";
@@ -11,10 +11,9 @@ import { noStore, withHeader } from "../http/reply.ts";
 import { Unavailable } from "../store/pool.ts";
 import { type FoundHeld, type HeldLinkStore, readHeldLink } from "../store/serving/held_links.ts";
 
-/** What the handler works with. */
 export interface HeldPageParts {
   readonly links: Pick<HeldLinkStore, "find" | "release">;
-  /** Those that may have signed a link. */
+  /** The secrets that may have signed a link. */
   readonly secrets: readonly string[];
   /** Spent by every request. */
   readonly reads: ReadBudget;
@@ -32,7 +31,7 @@ blockquote { margin: 1rem 0; padding: .75rem 1rem; background: var(--quote); bor
 button { font: inherit; font-weight: 700; width: 100%; min-height: 3rem; border: 0; border-radius: .625rem; background: #0b7a4b; color: #fff; cursor: pointer; }
 `;
 
-/** The link is in the page's address, so the address goes nowhere, and no search engine keeps it. */
+/** The address contains the link, so no referrer and no index may keep it. */
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": noStore,
@@ -45,46 +44,48 @@ const headers = {
 } as const;
 
 /**
- * The handler, for every method.
- *
- * Chosen: whoever has the link may act, as the mail says; no other page has it, so a post needs no further proof. What is
- * pressed twice is released once, and both answers say so. A judgement of the operator's is not undone from here.
+ * The handler, for every method. Chosen: the link itself authorizes; a second press changes nothing, and neither does
+ * one after an operator has dismissed the submission.
  */
 export function heldPageHandler({ links, secrets, reads }: HeldPageParts): Handler {
-  const overBudget = reads.refuseBy((told) => {
-    const refused = page(429, "Too many tries", "Wait a minute, and open the link again.");
-    return { ...refused, headers: { ...refused.headers, ...told } };
+  const overBudget = reads.refuseBy((rateHeaders) => {
+    const refused = page(429, "Too many attempts", "Wait a minute, then open the link again.");
+    return { ...refused, headers: { ...refused.headers, ...rateHeaders } };
   });
   return async (exchange) => {
     const refusal = overBudget(exchange);
     if (refusal !== null) return refusal;
     const { method, clientAddress, params } = exchange;
     if (!/^(?:GET|HEAD|POST)$/.test(method)) {
-      return withHeader(page(405, "This page does not do that", ""), "Allow", "GET, HEAD, POST");
+      return withHeader(page(405, "This page cannot do that", ""), "Allow", "GET, HEAD, POST");
     }
     const link = readHeldLink(params.token as string, secrets);
-    if (link === null) return nowhere();
+    if (link === null) return notFound();
     try {
       if (method !== "POST") return shown(await links.find(link));
       const state = await links.release(link, clientAddress);
-      return state === null ? nowhere() : settled(state === "held" ? "released" : state);
+      return state === null ? notFound() : settled(state === "held" ? "released" : state);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      return page(503, "Not just now", "Nothing was changed. Open the link again in a few minutes.");
+      return page(
+        503,
+        "This page is unavailable at the moment",
+        "Nothing has changed. Open the link again in a few minutes.",
+      );
     }
   };
 }
 
-function nowhere(): Reply {
+function notFound(): Reply {
   return page(
     404,
     "This link no longer works",
-    "It works for seven days, for whoever gets the digest. Whoever runs the forms can still release a message.",
+    "A link is valid for seven days. The operator of the forms can still release the message.",
   );
 }
 
 function shown(found: FoundHeld | null): Reply {
-  if (found === null) return nowhere();
+  if (found === null) return notFound();
   if (found.state !== "held") return settled(found.state);
   const { tenant, formKey, sender, excerpt } = found;
   return page(
@@ -94,8 +95,8 @@ function shown(found: FoundHeld | null): Reply {
 <blockquote>${
       sender !== "" && markup`<strong>${sender}</strong><br>`
     }${excerpt}<br><span class="dim">Form: ${formKey}</span></blockquote>
-<form method="post"><button>Release it</button></form>
-<p class="dim">It is then delivered like any other message. If it is spam, close this page: nothing happens.`,
+<form method="post"><button>Release message</button></form>
+<p class="dim">It is then delivered like any other message. If it is spam, close this page.`,
   );
 }
 
@@ -103,7 +104,7 @@ function settled(state: Exclude<FoundHeld["state"], "held">): Reply {
   if (state === "released") {
     return page(
       200,
-      "This message is released",
+      "This message has been released",
       "It is delivered like any other message. You can close this page.",
     );
   }
@@ -111,9 +112,9 @@ function settled(state: Exclude<FoundHeld["state"], "held">): Reply {
     ? page(
       200,
       "This message stays held",
-      "Somebody has judged it to be spam. Whoever runs the forms can still release it.",
+      "It was marked as spam. The operator of the forms can still release it.",
     )
-    : page(200, "This message is gone", "Its content was erased, or was older than it is kept.");
+    : page(200, "This message was deleted", "Its content was erased, or its retention period has ended.");
 }
 
 function page(status: number, title: string, body: Markup | string): Reply {

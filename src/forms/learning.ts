@@ -1,4 +1,4 @@
-/** Stored submissions as the spam score learns from them and explains them. */
+/** Learns from stored submissions, and explains their scores. */
 
 import type { Learner } from "../store/jobs/spam_learning.ts";
 import { readFields } from "./fields.ts";
@@ -7,7 +7,6 @@ import { LessonCounts, weighLessons } from "./spam/lessons.ts";
 import type { Lessons } from "./spam/model.ts";
 import type { Submission } from "./spam/reading.ts";
 
-/** Learns from the text of stored submissions. */
 export const learner: Learner<Lessons> = {
   count() {
     const counts = new LessonCounts();
@@ -21,7 +20,7 @@ export const learner: Learner<Lessons> = {
   weigh: weighLessons,
 };
 
-/** What weighs most in the score of a stored submission, as {@linkcode explainScore} has it. */
+/** {@linkcode explainScore} for a stored submission. */
 export function explainStored(
   { lead, receivedAt }: { readonly lead: string; readonly receivedAt: string },
   lessons: Lessons,

@@ -9,21 +9,17 @@ import { heldLinkPath } from "../store/serving/held_links.ts";
 import { formsHandler, type FormsParts, refuse } from "./handle.ts";
 import { heldPageHandler, type HeldPageParts } from "./held_page.ts";
 
-/** What the routes work with, besides what the posts need. */
 interface FormsRouterParts extends FormsParts {
   readonly health: () => { readonly writable: boolean };
   readonly isDraining: () => boolean;
-  /** Spent by everything but the posts. */
+  /** Spent by every route except the posts. */
   readonly reads: ReadBudget;
   readonly documents: DocumentSource;
-  /** `null`: no digest has links. */
+  /** `null` if digests have no links. */
   readonly held: Omit<HeldPageParts, "reads"> | null;
 }
 
-/**
- * `POST /v1/forms/{tenant}/{form_key}`, `GET /healthz`, the documents, and the page of a digest's links. Source: SPEC,
- * Endpoints; DECISIONS, Decided since (Digest actions).
- */
+/** The surface's routes. Source: SPEC, Endpoints; DECISIONS, Decided since (Digest actions). */
 export function formsRouter(parts: FormsRouterParts): Router {
   const router = new Router({
     beforeReads: parts.reads.refuseBy((headers) => refuse("rate_limited", { requestId: null, headers })),
@@ -38,12 +34,7 @@ export function formsRouter(parts: FormsRouterParts): Router {
   return routeDocuments(router, "forms", parts.documents);
 }
 
-/**
- * The handler: 200 with the text `ok`, or 503 when the store takes no writes or the process is stopping.
- *
- * Source: SPEC, Forms health. Chosen: 503 with a text that is not `ok`, because a balancer looks at the status and a
- * monitor at the word; no CORS header, because this surface has none.
- */
+/** 200 `ok`, or 503 when the store takes no writes or the process is stopping. Source: SPEC, Forms health. */
 export function healthHandler(
   health: () => { readonly writable: boolean },
   isDraining: () => boolean,

@@ -1,6 +1,6 @@
 /**
- * `POST /v1/intake`, in the specification's order of checks: per-IP limit, method, body cap, key, per-key
- * limit, validation, idempotency and commit.
+ * `POST /v1/intake`, in the specification's order of checks: per-IP limit, method, body cap, key, per-key limit,
+ * validation, idempotency and commit.
  */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";

@@ -30,8 +30,8 @@ export function healthHandler(health: () => Health, isDraining: () => boolean): 
 }
 
 /**
- * `GET /v1/vocabulary`: a snapshot at most five minutes old, rendered when it changes. Source: SPEC,
- * Vocabulary; DECISIONS, The intake endpoint.
+ * `GET /v1/vocabulary`: a snapshot at most five minutes old, rendered when it changes. Source: SPEC, Vocabulary;
+ * DECISIONS, The intake endpoint.
  */
 export function vocabularyHandler(reference: () => Reference, nowMs: () => number): Handler {
   let areasRead: readonly Area[] | null = null;

@@ -1,7 +1,6 @@
 /**
  * Says what is wrong with a refused body, for the sender and for the log, without any value of it. This module is
- * browser compatible.
- * Source: DECISIONS, Decided since (400 `invalid_json` and 422).
+ * browser compatible. Source: DECISIONS, Decided since (400 `invalid_json` and 422).
  */
 
 import { keyInText } from "../contract/api_key.ts";

@@ -22,8 +22,8 @@ const writtenLengthMax = 128;
 const withExtension = /^(.*[\d)])[\s,;-]*(?:ext(?:n|ension)?|x|#|poste)[\s.:=]*(\d{1,7})$/i;
 
 /**
- * Reads a number as normalized or as sent; `country` is the lead's. `null` if it is ambiguous or not a number.
- * A foreign number must be valid, and have a `+` or be written as at home.
+ * Reads a number as normalized or as sent; `country` is the lead's. `null` if it is ambiguous or not a number. A
+ * foreign number must be valid, and have a `+` or be written as at home.
  */
 export function dialable(sent: string, country: string): Dialable | null {
   if (sent.length > writtenLengthMax) return null;

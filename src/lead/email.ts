@@ -3,8 +3,8 @@
 const whiteSpace = /\p{White_Space}/u;
 
 /**
- * Whether a text has one `@` after at least one character, no white space, and a dotted domain without an empty label.
- * Source: SPEC and DECISIONS, The lead envelope.
+ * Whether a text has one `@` after at least one character, no white space, and a dotted domain without an empty
+ * label. Source: SPEC and DECISIONS, The lead envelope.
  */
 export function looksLikeEmail(text: string): boolean {
   const at = text.indexOf("@");

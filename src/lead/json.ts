@@ -1,7 +1,6 @@
 /**
  * Lossless JSON: finds members as written, so that 1.10, `\u0000` and `__proto__` survive. No recursion, nothing
- * quadratic.
- * This module is browser compatible.
+ * quadratic. This module is browser compatible.
  */
 
 export interface Member {

@@ -20,8 +20,7 @@ const lineFeed = 0x0a;
 
 /**
  * Normalizes a single-line field: drops control characters, collapses white space, trims; lone surrogates become
- * U+FFFD.
- * Control characters go first, or `A \u0001 B` would keep two spaces. Source: SPEC, Global normalization.
+ * U+FFFD. Control characters go first, or `A \u0001 B` would keep two spaces. Source: SPEC, Global normalization.
  */
 export function normalizeLine(sent: string): string {
   if (isPlain(sent, 0) || isSettled(sent)) return sent;
@@ -29,8 +28,8 @@ export function normalizeLine(sent: string): string {
 }
 
 /**
- * Normalizes `project_details`: LF line breaks, one space within lines, at most two blank lines in a row.
- * Control characters stay, except U+0000, which PostgreSQL cannot store. Source: SPEC, Global normalization.
+ * Normalizes `project_details`: LF line breaks, one space within lines, at most two blank lines in a row. Control
+ * characters stay, except U+0000, which PostgreSQL cannot store. Source: SPEC, Global normalization.
  */
 export function normalizeDetails(sent: string): string {
   if (isPlain(sent, lineBreaksMax) || isSettled(sent)) return sent;
@@ -45,8 +44,7 @@ export function normalizeDetails(sent: string): string {
 
 /**
  * Trims text and removes control characters; inner ones that are white space become a space, so that digits stay
- * apart.
- * Source: DECISIONS, The lead envelope, `phone`.
+ * apart. Source: DECISIONS, The lead envelope, `phone`.
  */
 export function asSent(sent: string): string {
   if (isPlain(sent, 0) || isSettled(sent)) return sent;

@@ -75,8 +75,7 @@ const byteOrderMark = "\ufeff";
 
 /**
  * Validates and normalizes a request body, decoded from UTF-8. A wrong JSON type is `invalid_json`, whatever else is
- * wrong.
- * Source: SPEC, Lead envelope and Global normalization; DECISIONS, The lead envelope.
+ * wrong. Source: SPEC, Lead envelope and Global normalization; DECISIONS, The lead envelope.
  */
 export function validate(body: string, areas: Areas): Validation {
   const text = (body.startsWith(byteOrderMark) ? body.slice(1) : body).toWellFormed();
@@ -195,8 +194,7 @@ const costName = '"cost"';
 
 /**
  * Extracts the text of `cost` and the members outside the envelope, verbatim, those of `extra` first; the last name
- * wins.
- * Lone surrogates are replaced before names are compared, so that names stay unique.
+ * wins. Lone surrogates are replaced before names are compared, so that names stay unique.
  */
 function readWritten(text: string, hasMore: boolean): Written {
   // A full scan costs as much as JSON.parse, and most leads do not need it.

@@ -29,8 +29,8 @@ export interface CheckoutParts {
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The handler, for every method. Chosen: a preflight is not counted: a refused one cannot tell the page why.
- * Source: SPEC, Subscription checkout; DECISIONS, Plans, checkout, site.
+ * The handler, for every method. Chosen: a preflight is not counted: a refused one cannot tell the page why. Source:
+ * SPEC, Subscription checkout; DECISIONS, Plans, checkout, site.
  */
 export function checkoutHandler(parts: CheckoutParts): Handler {
   const checkout = new Checkout(parts);

@@ -7,8 +7,8 @@ import type { StripeFailure } from "./stripe_client.ts";
 
 /**
  * The error codes of this surface and their statuses; the intake's where it has one. Source: DECISIONS, Plans,
- * checkout, site.
- * Chosen: 409 for another order under one Idempotency-Key; 502 when the provider refuses, 503 when a retry may help.
+ * checkout, site. Chosen: 409 for another order under one Idempotency-Key; 502 when the provider refuses, 503 when a
+ * retry may help.
  */
 export const planErrors = {
   invalid_json: 400,

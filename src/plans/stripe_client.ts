@@ -8,8 +8,8 @@ import http from "node:http";
 import https from "node:https";
 
 /**
- * The version of Stripe's API. Chosen: pinned, because the account's default may change.
- * Source: github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26.
+ * The version of Stripe's API. Chosen: pinned, because the account's default may change. Source:
+ * github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26.
  */
 export const stripeVersion = "2026-08-26.dahlia";
 

@@ -1,6 +1,6 @@
 /**
- * `POST /api/stripe/webhook`: events about checkouts and subscriptions.
- * Source: Stripe, Receive events in your webhook endpoint; Using webhooks with subscriptions; Types of events.
+ * `POST /api/stripe/webhook`: events about checkouts and subscriptions. Source: Stripe, Receive events in your
+ * webhook endpoint; Using webhooks with subscriptions; Types of events.
  */
 
 import { limits } from "../contract/limits.ts";
@@ -34,9 +34,9 @@ const received = json(200, { received: true });
 const utf8 = new TextDecoder("utf-8");
 
 /**
- * The handler. The signature alone authenticates; after anything but 2xx the provider resends for days.
- * Chosen: 200 for unknown events and subscriptions, because a repeat would not change that. Source: DECISIONS, Plans,
- * checkout, site.
+ * The handler. The signature alone authenticates; after anything but 2xx the provider resends for days. Chosen: 200
+ * for unknown events and subscriptions, because a repeat would not change that. Source: DECISIONS, Plans, checkout,
+ * site.
  */
 export function webhookHandler({ store, secrets, clockMs, observe }: WebhookParts): Handler {
   const read = eventReader();

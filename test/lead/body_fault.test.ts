@@ -48,7 +48,7 @@ test("a JSON value that is no object is called what it is", () => {
   assert.equal(detailOf('"x"'), "the body is a string; a JSON object is needed");
   assert.match(
     detailOf(JSON.stringify(minimal)),
-    /^the body is a string with JSON in it: it was encoded twice/,
+    /^the body is a string that contains JSON: it was encoded twice/,
   );
   assert.equal(detailOf(`${minimal}\n${minimal}`), "line 2, column 1: a second object; send one lead a call");
 });

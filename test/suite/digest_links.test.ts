@@ -107,7 +107,7 @@ test("opening the link shows what the mail showed and changes nothing; pressing 
   assert.equal((await world.submission(id)).released_at, null);
   const pressed = await Promise.all([1, 2, 3, 4].map(() => press(link, { localAddress: "127.3.3.3" })));
   for (const { status, title } of [...pressed, await open(link), await press(link)]) {
-    assert.deepEqual([status, title], [200, "This message is released"]);
+    assert.deepEqual([status, title], [200, "This message has been released"]);
   }
   assert.equal((await world.submission(id)).queued, 1);
   const noted = await releases(id);
@@ -118,9 +118,9 @@ test("opening the link shows what the mail showed and changes nothing; pressing 
 test("what was released, dismissed or erased meanwhile stays so, and is not shown", async () => {
   for (
     const [command, title] of [
-      [["form", "release"], "This message is released"],
+      [["form", "release"], "This message has been released"],
       [["form", "dismiss"], "This message stays held"],
-      [["erase", "--event"], "This message is gone"],
+      [["erase", "--event"], "This message was deleted"],
     ] as const
   ) {
     const id = await hold(command.join(" "));

@@ -77,10 +77,10 @@ test("400 invalid_json: no object, not flat, not JSON, not UTF-8, too deep, enco
     for (
       const [body, detail] of [
         ["", /^the body is empty; a JSON object is needed$/],
-        ["[]", /^the body is an array; one submission a call, as an object, is needed$/],
+        ["[]", /^the body is an array; send one submission a call, as an object$/],
         ["1", /^the body is a number; a JSON object is needed$/],
         ["null", /^the body is null; a JSON object is needed$/],
-        ["{", /^line 1, column 1: an object begins that is never closed/],
+        ["{", /^line 1, column 1: an object that is never closed/],
         ['{"name":"a",}', /^line 1, column 12: a trailing comma; remove it$/],
         ['{"name":["a"]}', /^name is an array; text, a number, true, false or null is needed$/],
         ['{"name":{"a":"b"}}', /^name is an object; text, a number, true, false or null is needed$/],

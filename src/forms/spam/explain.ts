@@ -1,7 +1,4 @@
-/**
- * What weighs most in a score, for the operator: signs by name, and words of the text itself. This module is browser
- * compatible.
- */
+/** Explains a score to the operator: the heaviest signs and words. This module is browser compatible. */
 
 import { type Family, readFeatures } from "./features.ts";
 import {
@@ -17,7 +14,7 @@ import { readSubmission, type Submission } from "./reading.ts";
 import type { SpamReasonName } from "./reasons.ts";
 import { signsOf } from "./score.ts";
 
-/** A part of what speaks for spam, in whole percent of all that does. */
+/** A share, in whole percent, of everything that indicates spam. */
 export type Share =
   & { readonly percent: number }
   & ({ readonly reason: SpamReasonName } | { readonly words: string });
@@ -25,10 +22,10 @@ export type Share =
 const sharesMax = 6;
 const phraseWordsMax = 5;
 const phraseLengthMax = 100;
-/** Of a longer text the beginning is explained. */
+/** Only the beginning of a longer text is explained. */
 const explainedMax = 8_000;
 
-/** The signs and phrases that weigh most, heaviest first, at most six. `receivedAtMs` is of the server's clock. */
+/** The heaviest signs and phrases, heaviest first, at most six. `receivedAtMs` is by the server's clock. */
 export function explainScore(
   submission: Submission,
   receivedAtMs: number,
@@ -51,7 +48,7 @@ export function explainScore(
     .filter(({ percent }) => percent > 0);
 }
 
-/** The runs of words that speak for spam, folded. */
+/** Folded phrases that indicate spam. */
 function phrasesOf(codes: Uint16Array, lessons: Lessons) {
   const words: { readonly from: number; readonly to: number; weight: number }[] = [];
   const weights: { readonly word: number; readonly weight: number; readonly family: Family }[] = [];
@@ -85,7 +82,7 @@ function phrasesOf(codes: Uint16Array, lessons: Lessons) {
   return phrases;
 }
 
-/** A folded phrase as one of the texts spells it, or as it is. */
+/** A folded phrase as a text spells it. */
 function spelledAs(phrase: string, texts: readonly string[]): string {
   const words = phrase.trim().split(/[ .@]+/);
   const spelling = new RegExp(words.join("[^\\p{L}\\p{N}]+"), "iu");

@@ -1,30 +1,24 @@
-/**
- * What the model weighs in a text: its words, pairs of words and pieces of words, each a place in a fixed table. This module
- * is browser compatible.
- */
+/** The features of a text: words, pairs and pieces of words. This module is browser compatible. */
 
 import { mix, readWords } from "./words.ts";
 
-/** Places in the table of weights. */
+/** The size of the table of weights. */
 export const places = 1 << 17;
 
-/** A word or a pair of words, or a piece of a word. Each family is weighed by its own number. */
+/** 0: words and pairs of words. 1: pieces of words. */
 export type Family = 0 | 1;
 export const families = 2;
 
 const pairSeed = 0x9e3779b9 | 0;
 const pieceSeed = 0x85ebca6b | 0;
-/** Scripts that are written without blanks. */
+/** The first character of scripts without spaces. */
 const wideFrom = 0x2e80;
-/** A longer word is judged by its beginning. */
+/** Only the beginning of a longer word counts. */
 const pieceLettersMax = 24;
 
 const placeOf = (hash: number): number => (hash ^ hash >>> 17 ^ hash >>> 9) & places - 1;
 
-/**
- * Tells the features of folded text: the place, its family, the letters that it stands for, and the hash of 32 bits that the place is made of. `word` is called after the
- * features of each word.
- */
+/** Receives place, family, range of letters and 32-bit hash of each feature; `word` follows the features of a word. */
 export interface FeatureSink {
   feature(place: number, family: Family, from: number, to: number, hash: number): void;
   word(): void;
@@ -36,7 +30,7 @@ export function readFeatures(codes: Uint16Array, length: number, sink: FeatureSi
   let beforeFrom = 0;
   readWords(codes, length, {
     word(hash, _exact, from, to, isHost) {
-      // Which domain it is says little, and would be learned by heart.
+      // A domain says little, and the model would learn it by heart.
       if (isHost) return;
       sink.feature(placeOf(hash), 0, from, to, hash);
       if (before !== 0) {
@@ -51,7 +45,7 @@ export function readFeatures(codes: Uint16Array, length: number, sink: FeatureSi
   });
 }
 
-/** Four letters each, the blanks around the word among them; two of a script without blanks. */
+/** Four letters each, with the blanks around the word; two in scripts without spaces. */
 function readPieces(codes: Uint16Array, from: number, end: number, sink: FeatureSink): void {
   const to = Math.min(end, from + pieceLettersMax);
   const isWide = (codes[from] as number) >= wideFrom;

@@ -1,25 +1,22 @@
-/**
- * Text without its disguises, as a row of character codes: without case, accents, full-width and decorative forms,
- * look-alikes of other alphabets and invisible characters. One look-up a character. This module is browser compatible.
- */
+/** Folds text: no case, accents, disguises or invisible characters. This module is browser compatible. */
 
-/** A code that stands between words. */
+/** The code between words. */
 export const gap = 32;
 const dot = 46;
 const at = 64;
 
-/** Letters of other alphabets that look like Latin ones, each before its twin. */
+/** Look-alikes from other alphabets, each followed by its Latin letter. */
 const lookAlikes = "аaеeоoрpсcуyхxіiјjѕsԁdԛqԝwһhкkмmтtαaοoρpνvυuιiκkτtχxłlđdøoıiæaœoßsðdþtħh";
-/** No part of any word, wherever they stand: soft hyphen, zero-width characters, direction and variation marks, apostrophes. */
+/** Removed: soft hyphen, zero-width characters, direction and variation marks, apostrophes. */
 const invisible =
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff'’‘ʼ`´]|\p{M}/u;
 
-/** By UTF-16 unit: the folded code, {@linkcode gap}, or 0 for what vanishes. */
+/** By UTF-16 unit: the folded code, {@linkcode gap}, or 0 for a removed character. */
 let table: Uint16Array | undefined;
 
 /**
- * Folds a text into `into`, which is as long at least, and returns how many codes it has. Letters and digits are their
- * lower case, `.` and `@` stay, everything else is a {@linkcode gap}.
+ * Folds a text into `into`, at least as long, and returns the number of codes: lower-case letters, digits, `.`, `@`
+ * and gaps.
  */
 export function foldInto(into: Uint16Array, text: string): number {
   const folded = table ??= foldTable();
@@ -36,7 +33,7 @@ export function foldInto(into: Uint16Array, text: string): number {
   return length;
 }
 
-/** Mathematical alphanumerics: alphabets of 52 letters, and digits. */
+/** Mathematical letters, 52 an alphabet, and digits. */
 function styled(point: number): number {
   if (point >= 0x1d7ce && point <= 0x1d7ff) return 48 + (point - 0x1d7ce) % 10;
   return point >= 0x1d400 && point < 0x1d6a4 ? 97 + (point - 0x1d400) % 26 : gap;
@@ -45,7 +42,7 @@ function styled(point: number): number {
 function foldTable(): Uint16Array {
   const made = new Uint16Array(0x10000).fill(gap);
   for (let unit = 0; unit < 0x10000; unit++) {
-    // Han, Hangul and the alphabets between, which have neither case nor twins.
+    // Han and Hangul have neither case nor look-alikes.
     if (unit >= 0x3400 && unit < 0xd800) made[unit] = unit;
     else if (unit < 0x3400 || unit >= 0xf900) made[unit] = foldUnit(String.fromCharCode(unit));
   }

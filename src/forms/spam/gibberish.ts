@@ -1,15 +1,11 @@
-/**
- * Tells random letters from names and words, by which letters follow one another. This module is browser
- * compatible.
- */
+/** Recognizes random letters by their sequence. This module is browser compatible. */
 
 import { fieldsOf, type ReadField, type Reading } from "./reading.ts";
 import type { Sign } from "./reasons.ts";
 
 /**
- * The letters that follow each letter in English and Spanish words, and in names of the people who live in the
- * United States and Canada: Polish, Czech, Welsh, Vietnamese, Nahuatl, Arabic and Indian ones among them. A
- * string of random letters breaks it at every second step.
+ * The letters that follow each letter in English and Spanish words and in names common in the United States and
+ * Canada, whatever their origin. Random letters break it at every second step.
  */
 const followers: Readonly<Record<string, string>> = {
   a: "abcdefghijklmnopqrstuvwxyz",
@@ -46,10 +42,10 @@ const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
 const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
-/** Longer words are judged by their beginning. */
-const judgedLettersMax = 40;
+/** Only the beginning of a longer word counts. */
+const lettersMax = 40;
 
-/** Random letters in names, answers and messages, and in the mail address and phone number. */
+/** Random letters in names, answers and messages. */
 export function gibberishSigns(reading: Reading): readonly Sign[] {
   const names = fieldsOf(reading, "name");
   const texts = fieldsOf(reading, "message", "answer", "company", "place");
@@ -59,29 +55,26 @@ export function gibberishSigns(reading: Reading): readonly Sign[] {
   ];
 }
 
-/** Half of the words at least; a strange one among others is a brand or a typing mistake. */
+/** At least half of the words: a single strange one is a brand or a typo. */
 function isRandom({ words }: ReadField): boolean {
   const found = words.filter((word) => isGibberish(word, { alone: words.length <= 3 })).length;
   return found > 0 && found * 2 >= words.length;
 }
 
-/**
- * Tells whether a folded word is random letters. One that stands `alone` in a message needs fewer signs than a
- * name, which may come from any language.
- */
+/** Whether a folded word is random letters; one `alone` in a message needs fewer signs than a name. */
 export function isGibberish(word: string, options: { readonly alone?: boolean } = {}): boolean {
   if (word.length < 4 || !letters.test(word)) return false;
-  const judged = word.slice(0, judgedLettersMax);
-  if (keyboardWalk.test(judged)) return true;
+  const start = word.slice(0, lettersMax);
+  if (keyboardWalk.test(start)) return true;
   if (word.length < 5) return false;
   let rare = 0;
-  for (let at = 1; at < judged.length; at++) {
-    if (!(followers[judged.charAt(at - 1)] as string).includes(judged.charAt(at))) rare++;
+  for (let at = 1; at < start.length; at++) {
+    if (!(followers[start.charAt(at - 1)] as string).includes(start.charAt(at))) rare++;
   }
-  const share = rare / (judged.length - 1);
+  const share = rare / (start.length - 1);
   if (rare >= 3 && share >= 0.27 || rare >= 2 && share >= 0.4) return true;
   if (options.alone === true && rare >= 2 && share >= 0.18) return true;
-  if (judged.length >= 7 && !vowel.test(judged)) return true;
-  const vowelShare = (judged.match(vowels)?.length ?? 0) / judged.length;
-  return judged.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(judged));
+  if (start.length >= 7 && !vowel.test(start)) return true;
+  const vowelShare = (start.match(vowels)?.length ?? 0) / start.length;
+  return start.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(start));
 }

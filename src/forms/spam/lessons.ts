@@ -1,29 +1,26 @@
-/**
- * What the operators of an installation teach the spam score: the words and pairs of words of the submissions that they release,
- * dismiss, or report as spam. This module is browser compatible.
- */
+/** Learns words from the verdicts of operators. This module is browser compatible. */
 
 import { readFeatures } from "./features.ts";
 import { commonPlaces, foldedCodes, type Lessons, textsOf } from "./model.ts";
 import { readSubmission, type Submission } from "./reading.ts";
 import { scoreSubmission } from "./score.ts";
 
-/** By how many points the scores of the judged submissions with a word or pair missed, in all; by its hash. */
+/** The total error, in points, of the scores of submissions with a word or pair, by its hash. */
 export interface Lesson {
   readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
 
-/** Chosen: 3 senders, so that a single click moves nothing, and what is kept cannot be traced to anybody. */
+/** Chosen: 3 senders, so that one click moves nothing, and nothing stored identifies a sender. */
 const sendersMin = 3;
-/** A weight has moved half of the way when the scores missed by 100 points this often. */
+/** A weight is at half of its maximum after so many errors of 100 points. */
 const half = 4;
 const weightMax = 8;
-/** Of a longer text the beginning teaches. */
-const taughtTextMax = 4_000;
+/** Only the beginning of a longer text counts. */
+const textLengthMax = 4_000;
 
-/** Counts judged submissions by the hashes of their words. */
+/** Counts labelled submissions by the hashes of their words. */
 export class LessonCounts {
   readonly #senders = new Set<string>();
   readonly #counts = new Map<number, { ham: number; spam: number; senders: number }>();
@@ -43,7 +40,7 @@ export class LessonCounts {
     }
   }
 
-  /** What enough senders have used. */
+  /** Words that enough senders have used. */
   get lessons(): Lesson[] {
     return [...this.#counts].filter(([, { senders }]) => senders >= sendersMin)
       .map(([hash, { ham, spam }]) => ({ hash, ham, spam }));
@@ -54,7 +51,7 @@ function hashesOf(submission: Submission): ReadonlySet<number> {
   const hashes = new Set<number>();
   const { messages, answers } = textsOf(readSubmission(submission));
   for (const text of [...messages, ...answers]) {
-    const folded = foldedCodes(text.slice(0, taughtTextMax));
+    const folded = foldedCodes(text.slice(0, textLengthMax));
     readFeatures(folded, folded.length, {
       feature(place, family, _from, _to, hash) {
         if (family === 0 && !commonPlaces.has(place)) hashes.add(hash);
@@ -65,7 +62,7 @@ function hashesOf(submission: Submission): ReadonlySet<number> {
   return hashes;
 }
 
-/** The weights of lessons, in log-odds: under 0 for the words of what was released. */
+/** Weights in log-odds; negative for words of released submissions. */
 export function weighLessons(lessons: readonly Lesson[]): Lessons {
   return new Map(
     lessons.map(({ hash, ham, spam }) => [hash, weightMax * (spam - ham) / (ham + spam + 100 * half)]),

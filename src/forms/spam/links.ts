@@ -1,31 +1,27 @@
-/**
- * Web links in a text, and what they say about it. Linear in the text: split by characters, never by a pattern that
- * backtracks. This module is browser compatible.
- */
+/** Web links in a text, and their signs; in linear time. This module is browser compatible. */
 
 import { fieldsOf, type ReadField, type Reading } from "./reading.ts";
 import type { Sign } from "./reasons.ts";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
-/** Where customers keep listings, plans and photos, and mail addresses. */
+/** Hosts of listings, plans, photos and mail. */
 const familiarHosts = set(
   "airbnb.com amazon.com box.com craigslist.org dropbox.com facebook.com flickr.com gmail.com google.com goo.gl homedepot.com hotmail.com " +
     "houzz.com ibb.co icloud.com ikea.com imgur.com instagram.com kijiji.ca lowes.com nextdoor.com outlook.com pinterest.com realtor.ca " +
     "realtor.com redfin.com thumbtack.com trulia.com vrbo.com yahoo.com yelp.com youtu.be youtube.com zillow.com",
 );
-/** Services that hide where a link goes. */
+/** Link shorteners. */
 const shorteners = set(
   "bit.ly bl.ink buff.ly clck.ru cutt.ly goo.su is.gd linktr.ee ow.ly rb.gy rebrand.ly s.id short.io shorturl.at t.co t.ly tiny.cc " +
     "tinyurl.com u.to v.gd vk.cc",
 );
-/** Where a link opens a chat. */
+/** Hosts whose links open a chat. */
 const chatHosts = set("api.whatsapp.com chat.whatsapp.com t.me telegram.me wa.link wa.me");
-/** They make a bare `name.tld` a link; those that are words are missing on purpose. */
+/** Top-level domains that make a bare `name.tld` a link; those that are words are left out. */
 const bareDomains = set(
   "agency app biz buzz ca click club cn co com de dev digital es example fr icu info invalid io link live marketing mx net online org " +
     "page pro ru shop site store tech test top uk us vip website xyz",
 );
-/** A link that stands in a text. */
 export interface Link {
   /** Lower case, without `www.`. */
   readonly host: string;
@@ -38,7 +34,7 @@ export interface Link {
 const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
 const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
 
-/** Finds the links of a text, in their order. */
+/** The links of a text, in order. */
 export function findLinks(text: string): readonly Link[] {
   if (!text.includes(".") && !text.includes("://")) return [];
   const links: Link[] = [];
@@ -76,7 +72,7 @@ function readLink(part: string): Link | undefined {
   };
 }
 
-/** Without the marks that end a sentence. */
+/** Drops the punctuation that ends a sentence. */
 function withoutMarks(text: string): string {
   let end = text.length;
   while (end > 0 && ".!?…".includes(text.charAt(end - 1))) end--;
@@ -90,12 +86,11 @@ function isDomain(host: string, explicit: boolean, hasPath: boolean): boolean {
   if (!/^(xn--[a-z0-9-]+|\p{L}{2,24})$/u.test(top)) return false;
   if (explicit) return true;
   if (!labels.every((label) => /^[\p{L}\p{N}_-]+$/u.test(label))) return false;
-  // "gotta go.To the roof" and "etc.and/or" are typing mistakes.
+  // "gotta go.To the roof" and "etc.and/or" are typos.
   return bareDomains.has(top) && (labels.at(-2) as string).length > 1 ||
     hasPath && (isListed(shorteners, host) || isListed(chatHosts, host) || isListed(familiarHosts, host));
 }
 
-/** Tells whether a host, or a domain above it, is in a list. */
 function isListed(list: ReadonlySet<string>, host: string): boolean {
   let rest = host;
   for (let depth = 0; depth < 8; depth++) {
@@ -109,11 +104,11 @@ function isListed(list: ReadonlySet<string>, host: string): boolean {
 
 /** `<a href`, `[url=…]`, `[link=…]`, and Markdown's `](http`. */
 const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>/i;
-/** An address that is spelled so that filters miss it. */
+/** An address disguised from filters. */
 const disguised =
   /[[({]\s?(dot|punto|point|\.)\s?[\])}]\s?(com|net|org|info|biz|io|ru|xyz|example)\b|\w (dot|punto|point) (com|net|org|example)\b|hxxps?:/i;
 
-/** What the links of a submission say. A person who says which page of the form's own site they mean does not advertise it. */
+/** The signs of a submission's links; links to the form's own site do not count. */
 export function linkSigns(reading: Reading): readonly Sign[] {
   const ownHost = findLinks(reading.pageUrl)[0]?.host;
   const linksOf = (fields: readonly ReadField[]) =>
@@ -137,7 +132,7 @@ export function linkSigns(reading: Reading): readonly Sign[] {
   ];
 }
 
-/** The number of words of a text that are no link. */
+/** The number of words that are not links. */
 function wordsBesides(text: string): number {
   return text.split(/\s+/).filter((part) => !/[.][a-z]{2}|:\/\//i.test(part)).length;
 }

@@ -1,7 +1,4 @@
-/**
- * The learned model: a weight for each feature of a text and for each sign, trained by `scripts/train_spam.ts`. This module is
- * browser compatible.
- */
+/** The learned model, trained by `scripts/train_spam.ts`. This module is browser compatible. */
 
 import { families, places, readFeatures } from "./features.ts";
 import { foldInto } from "./fold.ts";
@@ -9,32 +6,32 @@ import { fieldsOf, type Reading } from "./reading.ts";
 import type { Sign } from "./reasons.ts";
 import { model } from "./weights.ts";
 
-/** Of a longer text the part that looks most like spam counts, so that padding hides nothing. */
+/** The most spam-like part of a longer text counts, so that padding hides nothing. */
 const windowWords = 120;
-/** A shorter rest is judged with what came before it. */
+/** A shorter rest is scored with the words before it. */
 const restWords = 40;
-/** Answers of more characters are judged apart from the message. */
+/** Longer answers are scored apart from the message. */
 const answersMax = 400;
 
-/** A text of fewer features counts as one of so many: a word alone says little. */
+/** Shorter texts count as this long: a single word says little. */
 export const leastCounts = [30, 80] as const;
 /** Six bits a character. Without C, K, O and X, so that no weights spell a mark of unfinished code. */
 export const alphabet = "AB.DEFGHIJ-LMN_PQRSTUVW~YZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** What an operator has taught moves a score by no more, in log-odds: from 5 % to 95 %. */
+/** The most that lessons move a score, in log-odds: from 5 % to 95 %. */
 const taughtMax = 6;
 let weights: Float32Array | undefined;
 
-/** What the operators of an installation have taught: weights in log-odds by the hashes of words and pairs. */
+/** Learned weights in log-odds, by the hashes of words and pairs. */
 export type Lessons = ReadonlyMap<number, number>;
 
-/** Places of words and pairs that occur in much of the ham: nothing is learned of them. */
+/** Places that are frequent in ham; nothing is learned for them. */
 export const commonPlaces: ReadonlySet<number> = new Set(
   (model.common.match(/.../g) ?? []).map((three) =>
     [...three].reduce((place, letter) => 64 * place + alphabet.indexOf(letter), 0)
   ),
 );
 
-/** The weights by place, from a character each: 31 is none, and they grow with the square of the distance to it. */
+/** Decodes the weights, one character a place: 31 is zero, and they grow with the square of the distance. */
 export function tableOf(text: string): Float32Array {
   const byCode = new Float32Array(128);
   for (let index = 0; index < 63; index++) {
@@ -44,28 +41,28 @@ export function tableOf(text: string): Float32Array {
   return Float32Array.from({ length: places }, (_, place) => byCode[text.charCodeAt(place)] as number);
 }
 
-/** The weight of the place that a feature has. */
+/** The weight of a place. */
 export const weightAt = (place: number): number => (weights ??= tableOf(model.table))[place] as number;
 
-/** How many times a sign counts. */
+/** The strength of a sign that occurs `times` times. */
 export const strengthOf = (times: number | boolean): number => Math.min(2, Math.log2(1 + Number(times)));
 
 let codes = new Uint16Array(1 << 12);
 
-/** Folds a text; what is returned is overwritten by the next call. */
+/** Folds a text into a buffer that the next call overwrites. */
 export function foldedCodes(text: string): Uint16Array {
   while (codes.length < text.length) codes = new Uint16Array(2 * codes.length);
   return codes.subarray(0, foldInto(codes, text));
 }
 
-/** The texts of a submission whose words count: messages, and short answers with them. Names and places do not. */
+/** The texts whose words count: messages and short answers, without names and places. */
 export function textsOf(reading: Reading): { readonly messages: string[]; readonly answers: string[] } {
   const messages = fieldsOf(reading, "message").map(({ text }) => text);
   const answers = fieldsOf(reading, "company", "answer").map(({ text }) => text);
   return { messages, answers };
 }
 
-/** Sums of weights over a stretch of text. */
+/** Sums of weights over a part of a text. */
 class Stretch {
   readonly sums = new Float64Array(families);
   readonly counts = new Float64Array(families);
@@ -93,7 +90,7 @@ class Stretch {
   }
 }
 
-/** What the words of a submission say, in log-odds. */
+/** The log-odds of a submission's words. */
 export function weighWords(reading: Reading, lessons: Lessons): number {
   const found: Stretch[] = [];
   const { messages, answers } = textsOf(reading);
@@ -123,8 +120,8 @@ export function weighWords(reading: Reading, lessons: Lessons): number {
   return Math.max(...found.map((one) => one.logOdds));
 }
 
-/** The weight of a sign, in log-odds for each time that it counts. */
+/** The weight of a sign, in log-odds. */
 export const weightOfSign = ([name]: Sign): number => model.signs[name] ?? 0;
 
-/** A probability from 0 to 100, as a whole number, from log-odds. */
+/** Log-odds as a whole percentage. */
 export const percentOf = (logOdds: number): number => Math.round(100 / (1 + Math.exp(-logOdds)));

@@ -1,13 +1,10 @@
-/**
- * A submission as the score reads it: what each field holds, its text, and the beginning and end of the text for the signs
- * that are looked for letter by letter. This module is browser compatible.
- */
+/** A submission as the score reads it. This module is browser compatible. */
 
 import { foldInto, gap } from "./fold.ts";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Words of a field's name by what it holds. The first that has one decides. */
+/** Words in field names, by role; the first match counts. */
 const fieldWords = {
   message: set(
     "about body comment comments description detail details enquiry help inquiry message messages msg note notes question questions " +
@@ -31,58 +28,54 @@ const fieldWords = {
   ),
 } as const;
 
-/** What a site sends along and nobody types, `website` (the honeypot, judged elsewhere) among them. */
+/** Fields that sites fill in themselves; the honeypot counts elsewhere. */
 const technicalFields: ReadonlySet<string> = set(
   "cf_turnstile_response csrf csrf_token fbclid form_id form_key form_name form_started_at form_loaded_at g_recaptcha_response gbraid " +
     "gclid h_captcha_response ip ip_address landing_page lang language locale msclkid nonce page_title page_url referer referrer " +
     "request_id session session_id source_url timezone token user_agent visitor_id wbraid website",
 );
 
-/** A value of the flat JSON object that a form posts. */
+/** A value of a posted form. */
 export type FormValue = string | number | boolean | null;
 
-/** What a form posts: values by name. */
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
-/** What a field holds, by its name; `answer` is anything else that a form asks. */
+/** A field's role by its name; `answer` is any other. */
 export type FieldRole = keyof typeof fieldWords | "answer";
 
-/** One field that a person may have filled in. */
 export interface ReadField {
   readonly role: FieldRole;
   /** As sent, well-formed. */
   readonly text: string;
-  /** The beginning and the end of it; all of a text of {@linkcode shownMax} characters or fewer. */
+  /** Its beginning and end, up to {@linkcode shownMax} characters. */
   readonly shown: string;
-  /** `shown` as {@linkcode foldInto} has it. */
+  /** `shown`, folded. */
   readonly folded: string;
-  /** The words of `folded`. */
   readonly words: readonly string[];
 }
 
-/** A submission's fields that are not blank: messages first, then names, addresses and the rest. */
+/** The fields that are not blank: messages first, then names, addresses and the rest. */
 export interface Reading {
   readonly fields: readonly ReadField[];
-  /** The beginning of the address of the page that the form is on; empty when none was sent. */
+  /** The beginning of the page's address, or empty. */
   readonly pageUrl: string;
-  /** There are more fields, or longer names, than are judged. */
+  /** Some fields or names exceed what is scored. */
   readonly isTooMuch: boolean;
 }
 
-/** Fields that are judged. Chosen: no form has as many, and each costs time. */
-export const judgedFieldsMax = 200;
-/** Characters of a field's name that are judged. Chosen: no form plug-in makes longer ones. */
-export const judgedNameMax = 120;
-/** Characters of a field that are searched for signs letter by letter. */
+/** Fields that are scored. Chosen: more than any form has. */
+export const scoredFieldsMax = 200;
+/** Characters of a name that are scored. Chosen: more than any form plug-in makes. */
+export const scoredNameMax = 120;
+/** Characters of a field that are searched letter by letter. */
 export const shownMax = 3_000;
-/** Characters of all fields together. */
+/** The same for all fields together. */
 const shownAllMax = 6_000;
-/** Longer values are free text, whatever the field is called. */
+/** Longer values are free text. */
 const answerMax = 80;
 const order = [...Object.keys(fieldWords), "answer"];
 const codes = new Uint16Array(shownMax + 1);
 
-/** Reads a submission. */
 export function readSubmission(submission: Submission): Reading {
   const typed: { role: FieldRole; name: string; text: string }[] = [];
   let isTooMuch = false;
@@ -90,12 +83,12 @@ export function readSubmission(submission: Submission): Reading {
     if (value === null || typeof value === "boolean") continue;
     const text = typeof value === "number" ? String(value) : value.toWellFormed().trim();
     if (text === "") continue;
-    isTooMuch ||= name.length > judgedNameMax;
-    if (typed.length === judgedFieldsMax) {
+    isTooMuch ||= name.length > scoredNameMax;
+    if (typed.length === scoredFieldsMax) {
       isTooMuch = true;
       break;
     }
-    const role = roleOf(name.slice(0, judgedNameMax), text);
+    const role = roleOf(name.slice(0, scoredNameMax), text);
     if (role !== null) typed.push({ role, name, text });
   }
   typed.sort((a, b) =>
@@ -118,12 +111,11 @@ export function readSubmission(submission: Submission): Reading {
   return { fields, pageUrl: typeof page === "string" ? page.slice(0, 300) : "", isTooMuch };
 }
 
-/** The fields of some roles. */
 export function fieldsOf(reading: Reading, ...roles: readonly FieldRole[]): readonly ReadField[] {
   return reading.fields.filter(({ role }) => roles.includes(role));
 }
 
-/** A text's beginning and end, of `max` characters together, where a pitch has its opening and its address. */
+/** The beginning and end of a text, `max` characters together: a pitch has its opening and its address there. */
 function endsOf(text: string, max: number): string {
   if (text.length <= max) return text;
   const tail = Math.floor(max / 4);
@@ -134,7 +126,7 @@ function foldText(text: string): string {
   return String.fromCharCode(...codes.subarray(0, foldInto(codes, text)));
 }
 
-/** What a field holds; `null` for what a program fills in. */
+/** The role of a field; `null` for one that a program fills in. */
 function roleOf(name: string, text: string): FieldRole | null {
   // `firstName`, `first-name` and `fields[First Name]` are all `first`, `name`.
   const words = foldText(name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/[@.]/g, " ")).split(
@@ -142,7 +134,7 @@ function roleOf(name: string, text: string): FieldRole | null {
   ).filter((word) => word !== "" && word !== "fields");
   const isFree = text.length > answerMax;
   if (technicalFields.has(words.join("_")) || words[0] === "utm" || name.startsWith("_")) {
-    // A name of a leading underscore is technical by custom; free text is not.
+    // A leading underscore marks a technical field; free text is not technical.
     return isFree && name.startsWith("_") ? "message" : null;
   }
   for (

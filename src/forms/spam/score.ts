@@ -1,7 +1,4 @@
-/**
- * The spam score of a form submission: a pure function of its fields, the probability that it is spam, with named reasons.
- * Linear in the text. This module is browser compatible.
- */
+/** The spam score: the probability that a submission is spam. This module is browser compatible. */
 
 import { hasBlocked } from "../blocked_words.ts";
 import { gibberishSigns } from "./gibberish.ts";
@@ -14,40 +11,31 @@ import { model } from "./weights.ts";
 
 export { type FormValue, type Submission } from "./reading.ts";
 
-/** What {@linkcode scoreSubmission} found. */
 export interface Scored {
-  /** The probability that it is spam, a whole number from 0 to 100. */
+  /** The probability in percent, a whole number. */
   readonly score: number;
-  /** What speaks for spam, each once, in the order of {@linkcode spamReasons}; empty when nothing does. */
+  /** Reasons for spam, in the order of {@linkcode spamReasons}. */
   readonly reasons: readonly SpamReasonName[];
 }
 
-/** What a score depends on besides the fields. */
 export interface ScoreOptions {
-  /**
-   * The form's blocked words and phrases, matched as whole words without regard to case, accents and full-width forms, in
-   * every field but the technical ones. One in a script without spaces, or without any letter, matches anywhere.
-   */
+  /** Blocked words and phrases, matched as whole folded words; in a script without spaces they match anywhere. */
   readonly blocked: readonly string[];
-  /** When the submission arrived, in milliseconds of the server's clock, for the too-fast fill. */
+  /** In milliseconds of the server's clock, for the too-fast check. */
   readonly receivedAtMs: number;
-  /** What the operators of this installation have taught; nothing when left out. */
+  /** What operators have taught. */
   readonly lessons?: Lessons;
-  /** How many others have sent this folded text lately; none when left out. */
+  /** How many others sent this folded text recently. */
   readonly otherSenders?: (text: string) => number;
 }
 
-/**
- * A submission with this score or more is held, unless the form says another threshold.
- *
- * Source: DECISIONS, section 10 (Spam).
- */
+/** A score at which a submission is held, unless the form sets another. Source: DECISIONS, Decided since (Spam). */
 export const defaultThreshold = 50;
 
 const order = Object.keys(spamReasons);
 const nothing: Lessons = new Map();
 
-/** What a submission shows besides its words. */
+/** The signs of a submission other than its words. */
 export function signsOf(
   reading: Reading,
   submission: Submission,
@@ -59,11 +47,8 @@ export function signsOf(
 }
 
 /**
- * Scores a submission. The same fields give the same score in any order. Never throws, whatever the names and the text.
- *
- * Source: SPEC, Tenant forms ("content is also scored server-side"); DECISIONS, section 10 (Spam).
- *
- * Chosen: a blocked word, and what is too much to be judged, are certain: 100, which every threshold holds.
+ * Scores a submission, independent of the order of its fields. Never throws. Chosen: a blocked word, or more than can
+ * be scored, is 100. Source: SPEC, Tenant forms; DECISIONS, Decided since (Spam).
  */
 export function scoreSubmission(submission: Submission, options: ScoreOptions): Scored {
   const { blocked, lessons = nothing } = options;

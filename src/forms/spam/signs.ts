@@ -1,13 +1,13 @@
-/** What a submission shows besides its words, its links and random letters. This module is browser compatible. */
+/** Signs of a submission other than words, links and random letters. This module is browser compatible. */
 
 import { isGibberish } from "./gibberish.ts";
 import { fieldsOf, type FormValue, type ReadField, type Reading, type Submission } from "./reading.ts";
 import type { Sign } from "./reasons.ts";
 
-/** Wordings to choose from, and what a mass-mailing program should have filled in. */
+/** Spintax, and placeholders that a mailing program left unfilled. */
 const template =
   /\{[\p{L}' ]{2,30}\|[\p{L}' |]{2,200}\}|#file_links|\{\{?\s?(first|last|full|your|business|company)?_?(name|domain|website|company|city|url)\s?\}?\}|\[(first|last|business|company|your|website|domain)[ _]?(name|url)?\]|%(domain|name|company|first_?name|website)%|\[(nombre|empresa|nom|prénom|entreprise)\]/iu;
-/** What scanners send; each is beyond what a person types about a house. */
+/** Probes of vulnerability scanners. */
 const probe =
   /<script|<img[^<>]{0,80}onerror|<iframe|javascript:|\bunion (all )?select\b|' ?(or|and) ?'?\d+'? ?= ?'?\d|\bor 1=1|\$\{jndi:|\{\{\d+\*\d+\}\}|\$\{\d+\*\d+\}|\.\.\/\.\.\/|\/etc\/passwd|sleep\(\d+\)|waitfor delay|\bxp_cmdshell|<\?php|(\n|\r|%0a)(b?cc|content-type|mime-version): ?[^\s@]{1,60}[@\/]|%0d%0a|<!entity|\$\(\w{2,20}[^)]{0,60}\)|;\s?(cat|wget|curl|nslookup|ping) [-\/h]|@@version|extractvalue\(|dbms_pipe|response\.write\(/i;
 const plain = /^\p{ASCII}*$/u;
@@ -16,7 +16,7 @@ const twins = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
 const twinsOnly = /^[\p{Script=Latin}аеорсухіјѕԁԛԝһкмтαορνυικτχ]+$/u;
 const latin = /\p{Script=Latin}/u;
 
-/** What the look of a submission says. */
+/** Signs in the shape of the fields. */
 export function shapeSigns(reading: Reading): readonly Sign[] {
   const shown = reading.fields.map((field) => field.shown);
   const wide = shown.filter((text) => !plain.test(text));
@@ -28,15 +28,12 @@ export function shapeSigns(reading: Reading): readonly Sign[] {
   ];
 }
 
-/**
- * A word that mixes Latin with look-alikes, so that a reader does not see the seam. `iPhoneов` shows it; `kΩ` and `µm` are
- * units.
- */
+/** A word that mixes Latin with look-alikes; `iPhoneов` and units such as `kΩ` and `µm` do not count. */
 function isDisguised(word: string): boolean {
   return word.length >= 4 && twins.test(word) && latin.test(word) && twinsOnly.test(word.toLowerCase());
 }
 
-/** A name that is the message or the phone number too; people answer several questions with "yes". */
+/** Whether a name is the message or the phone number too. */
 function isSameElsewhere(fields: readonly ReadField[]): boolean {
   const names = new Set(fields.filter(({ role }) => role === "name").map(({ folded }) => folded.trim()));
   return fields.some(({ role, folded }) =>
@@ -45,19 +42,19 @@ function isSameElsewhere(fields: readonly ReadField[]): boolean {
   );
 }
 
-/** A local part of 64 characters, `@` and the longest host there is. */
+/** The longest address: 64 characters, `@` and a host. */
 const addressMax = 320;
 const disposable =
   /@(.*\.)?(10minutemail|discard|dispostable|fakeinbox|getnada|guerrillamail|mailcatch|maildrop|mailinator|mailnesia|moakt|mohmal|mytemp|sharklasers|temp-?mail|tempr|throwaway|trashmail|yopmail)\./;
 
-/** How the sender may be reached. */
+/** Signs in the sender's contacts. */
 export function contactSigns(reading: Reading): readonly Sign[] {
   const addresses = fieldsOf(reading, "email").map(({ text }) => text.slice(0, addressMax).toLowerCase());
   const names = fieldsOf(reading, "name").flatMap(({ words }) => words);
   return [
     [
       "gibberish_contact",
-      addresses.some(isMadeUp) || fieldsOf(reading, "phone").some(({ text }) => isNobodys(text)),
+      addresses.some(isThrowaway) || fieldsOf(reading, "phone").some(({ text }) => isImpossibleNumber(text)),
     ],
     ["disposable_mail", addresses.some((address) => disposable.test(address))],
     [
@@ -67,41 +64,36 @@ export function contactSigns(reading: Reading): readonly Sign[] {
   ];
 }
 
-/** Dots strewn over a Gmail address make any number of it; random letters are an account made by a program. */
-function isMadeUp(address: string): boolean {
+/** Whether an address is throwaway: strewn dots in a Gmail name, or random letters. */
+function isThrowaway(address: string): boolean {
   const [local = "", domain] = address.split("@");
   const dots = local.split(".").length - 1;
   return domain === "gmail.com" && dots >= 4 || isGibberish(local.replaceAll(/[^a-z]/g, ""));
 }
 
-/** A number nobody has, or one in the form that a well-known mass-posting program makes up. */
-function isNobodys(text: string): boolean {
+/** Whether a number cannot exist, or has the form that a known spam program makes up. */
+function isImpossibleNumber(text: string): boolean {
   const digits = text.slice(0, 40).replaceAll(/\D/g, "");
   return /^(\d)\1{6,}$/.test(digits) || digits === "1234567890" || digits === "0123456789" ||
     digits.length === 11 && digits.startsWith("8") && !text.includes("+");
 }
 
-/** Whether an address has a part of the name, or its initial. */
+/** Whether an address contains part of a name, or its initial. */
 function isOf(address: string, names: readonly string[]): boolean {
   return names.some((name) => address.includes(name.slice(0, 4)) || address.startsWith(name.charAt(0)));
 }
 
-/**
- * Names of the field in which a form may say when it was opened, in order of preference: ISO 8601 with a zone,
- * or Unix time in seconds or milliseconds, as a number or as text.
- */
+/** Names of the field with the opening time, in order of preference: ISO 8601 with a zone, or Unix time. */
 export const startedAtNames = ["form_started_at", "_started_at", "form_loaded_at", "_loaded_at"] as const;
 
 const iso = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/i;
 const digits = /^\d{10}(\d{3})?(\.\d{1,6})?$/;
-/** A form that has been open for longer is a forgotten tab, or a cached page. */
+/** A form open for longer is a forgotten tab, or a cached page. */
 const openMsMax = 24 * 60 * 60 * 1000;
 
 /**
- * Whether the fill was too fast. A missing, unreadable, future or absurd time is no sign.
- *
- * Chosen: never enough to hold by itself, because a site may set the field when it sends, and a visitor's clock
- * may be seconds off.
+ * Whether the form was filled in too fast; an unreadable time is no sign. Chosen: never enough to hold by itself,
+ * because clocks differ and a site may set the field when it sends.
  */
 export function timingSigns(submission: Submission, receivedAtMs: number): readonly Sign[] {
   const name = startedAtNames.find((one) => submission.has(one));

@@ -1,37 +1,32 @@
-/**
- * The words of folded text, and what the model weighs of them: words, pairs of words and pieces of four letters, each by a
- * hash. This module is browser compatible.
- */
+/** The words of folded text, as hashes. This module is browser compatible. */
 
 import { gap } from "./fold.ts";
 
-/** What is told of each word of a text. */
 export interface WordSink {
   /**
-   * A word, or letters that were spaced out, put together. `hash` is of its letters, with every digit alike; `exact` of its
-   * letters and digits; both are 32 bits. It stands at `from` to `to` of the codes. Part of a host is what follows a dot
-   * without a blank, as in `shop.example`.
+   * A word, or letters that were spaced out; its range of codes; `isHost` if it follows a dot without a space
+   * (`shop.example`). `hash` ignores the values of digits, `exact` does not; both are 32 bits.
    */
   word(hash: number, exact: number, from: number, to: number, isHost: boolean): void;
 }
 
 const dot = 46;
 const at = 64;
-/** 0, 1, 3 and 4 as the letters that they stand for. */
+/** 0, 1, 3 and 4 as the letters that they replace. */
 const twins: ReadonlyMap<number, number> = new Map([[48, 111], [49, 105], [51, 101], [52, 97]]);
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isLatin = (code: number): boolean => code >= 97 && code <= 122;
 
-/** The next state of a hash of 32 bits. */
+/** The next state of a 32-bit hash. */
 export const mix = (hash: number, code: number): number => {
   const mixed = Math.imul(hash ^ code, 0x01000193);
   return mixed ^ mixed >>> 15;
 };
 export const hashStart = 0x811c9dc5 | 0;
 
-/** Tells the words of `codes` up to `length`. Changes `codes`: of `v1agra` the digit becomes a letter. */
+/** Reads the words of `codes` up to `length`; changes `codes`: the digit in `v1agra` becomes a letter. */
 export function readWords(codes: Uint16Array, length: number, sink: WordSink): void {
-  // Letters that stand alone, from the first of a row: "c.a.s.i.n.o", "s e o".
+  // Spaced-out letters: "c.a.s.i.n.o", "s e o".
   let row = 0;
   let rowFrom = 0;
   let joined = hashStart;
@@ -71,7 +66,7 @@ export function readWords(codes: Uint16Array, length: number, sink: WordSink): v
   endRow(length);
 }
 
-/** The hash of a word with every digit alike. */
+/** A word's hash with all digits alike. */
 function withoutDigits(codes: Uint16Array, from: number, to: number): number {
   let hash = hashStart;
   for (let index = from; index < to; index++) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { judgedFieldsMax, judgedNameMax, readSubmission } from "../../../src/forms/spam/reading.ts";
+import { scoredFieldsMax, scoredNameMax, readSubmission } from "../../../src/forms/spam/reading.ts";
 import { defaultThreshold } from "../../../src/forms/spam/score.ts";
 import { message, score, submissionOf } from "../../support/forms/score.ts";
 
@@ -9,10 +9,10 @@ const roof = message("We need a new roof. When could somebody look at it?");
 test("what is too much to be judged is held: over 200 fields, or a name of over 120 characters", () => {
   const fields = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, "x"]));
-  const most = judgedFieldsMax - Object.keys(roof).length;
+  const most = scoredFieldsMax - Object.keys(roof).length;
   assert.ok(score({ ...fields(most), ...roof }).score < defaultThreshold);
   for (
-    const posted of [{ ...roof, ...fields(most + 1) }, { ...roof, ["n".repeat(judgedNameMax + 1)]: "x" }]
+    const posted of [{ ...roof, ...fields(most + 1) }, { ...roof, ["n".repeat(scoredNameMax + 1)]: "x" }]
   ) {
     assert.deepEqual([score(posted).score, score(posted).reasons.includes("unjudged")], [100, true]);
   }
