@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { scoredFieldsMax, scoredNameMax, readSubmission } from "../../../src/forms/spam/reading.ts";
+import { readSubmission, scoredFieldsMax, scoredNameMax } from "../../../src/forms/spam/reading.ts";
 import { defaultThreshold } from "../../../src/forms/spam/score.ts";
 import { message, score, submissionOf } from "../../support/forms/score.ts";
 
