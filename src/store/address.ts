@@ -43,7 +43,7 @@ const portDefault = 5432;
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const { login = "", hosts = "", database = "", query = "" } = shape.exec(text)?.groups ?? {};
   if (!shape.test(text)) {
-    throw new AddressFault("is no address such as postgres://user:password@host:5432/database");
+    throw new AddressFault("is not a URL such as postgres://user:password@host:5432/database");
   }
   const parameters = new URLSearchParams(query);
   const take = (name: string): string | null => {
@@ -55,7 +55,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   const wanted = take("target_session_attrs");
   if (wanted !== null && wanted !== "read-write" && wanted !== "primary") {
     throw new AddressFault(
-      "has a target_session_attrs other than read-write: only the server that takes writes is of use",
+      "has a target_session_attrs other than read-write; the service needs the server that takes writes",
     );
   }
   const pooler = take("pooler");
@@ -63,11 +63,11 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     throw new AddressFault("has a pooler other than transaction");
   }
   const tlsMode = take("sslmode") ?? "disable";
-  if (!isTlsMode(tlsMode)) throw new AddressFault(`has an sslmode that is none of ${tlsModes.join(", ")}`);
+  if (!isTlsMode(tlsMode)) throw new AddressFault(`has an sslmode other than ${tlsModes.join(", ")}`);
   const caFile = take("sslrootcert");
   if (caFile !== null && !isChecked(tlsMode)) {
     throw new AddressFault(
-      "has an sslrootcert that nothing is checked by: it needs sslmode=verify-full, verify-ca or require",
+      "has an sslrootcert that has no effect; it needs sslmode=verify-full, verify-ca or require",
     );
   }
   // connection_set.ts sets these itself.
@@ -128,7 +128,7 @@ function serversOf(hosts: string, ports: string | null): readonly [ServerAt, ...
       host === undefined || !Number.isInteger(port) || port < 1 || port > 65_535 ||
       (host === "" && all.length > 1)
     ) {
-      throw new AddressFault("is no address: its servers are not host:port, or host:port,host:port");
+      throw new AddressFault("is not valid: its servers must be host:port or host:port,host:port");
     }
     return { host: host === "" ? "localhost" : host, port };
   });
@@ -148,6 +148,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new AddressFault("has a % that is no escape; in a password it is written %25");
+    throw new AddressFault("has a % that starts no escape; in a password, write %25");
   }
 }

@@ -185,7 +185,6 @@ export class ConnectionSet {
     if (this.#server !== null) this.#options.primary.invalidate(this.#server);
   }
 
-  /** Whether one of these statements is still running. */
   hasAny(statements: readonly Running[]): boolean {
     return statements.some((statement) => this.#running.has(statement));
   }

@@ -63,7 +63,6 @@ export function storeFailure(error: unknown): StoreFailure | null {
 
 export interface DatabaseSetting {
   readonly databaseUrl: string;
-  /** The variable that messages name. */
   readonly name: string;
   /** The role whose rights the program needs; default: the schema's owner. */
   readonly group?: string;
@@ -83,7 +82,7 @@ export function failureSentence(
     case "no_primary":
       return `None of the servers in ${name} takes writes (${code}); check that one of them is the primary`;
     case "pooler":
-      return `What ${name} names is a pooler, which refuses what a connection sets (${code}); add ?pooler=transaction to it`;
+      return `${name} names a pooler that refuses connection settings (${code}); add ?pooler=transaction to it`;
     case "login_refused":
       return `The database at ${host} refuses the login of ${user} (${code}); check user and password in ${name}`;
     case "no_such_database":
@@ -99,9 +98,9 @@ export function failureSentence(
     case "read_only":
       return `The database at ${host} is read-only; check that ${name} names the primary`;
     case "given_up":
-      return `The database gave the statement up (${code})`;
+      return `The database cancelled the statement (${code})`;
     case "locked":
-      return `Another session of the database ${database} at ${host} does not let go of what this needs (${code}); pg_stat_activity shows it, often as idle in transaction`;
+      return `Another session of the database ${database} at ${host} holds a lock that this needs (${code}); pg_stat_activity shows it, often as idle in transaction`;
     case "outcome_unknown":
       return `The database at ${host} did not answer (${code})`;
     case "other":

@@ -70,7 +70,7 @@ export class Pool {
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#closed) throw new Unavailable("the pool is closed");
     const isAway = this.#options.isAway?.() ?? false;
-    if (isAway && this.#silent) throw new Unavailable("the store is away");
+    if (isAway && this.#silent) throw new Unavailable("the store is unavailable");
     const boundMs = isAway ? Math.min(deadlineMs, awayDeadlineMs) : deadlineMs;
     const connections = this.#current();
     const warningsBefore = this.#warnings;
@@ -83,7 +83,7 @@ export class Pool {
     try {
       const rows = await connections.run(statement);
       this.#silent = false;
-      if (this.#warnings !== warningsBefore) throw new Unavailable("the commit came back with a warning");
+      if (this.#warnings !== warningsBefore) throw new Unavailable("the commit returned a warning");
       return rows;
     } catch (error) {
       if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);

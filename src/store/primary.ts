@@ -84,7 +84,7 @@ export class Primary {
       this.#behindSinceMs = Math.min(this.#behindSinceMs, nowMs);
       if (nowMs - this.#behindSinceMs < leftBehindMs) {
         await pause(askPauseMs);
-        throw new NoPrimary(`${nameOf(latest.server)} was left behind by a fail-over`);
+        throw new NoPrimary(`${nameOf(latest.server)} was left behind by a failover`);
       }
     }
     this.#behindSinceMs = Number.POSITIVE_INFINITY;
@@ -96,7 +96,6 @@ export class Primary {
 
 class PrimarySearch {
   readonly #address: DatabaseAddress;
-  /** The last answer of each server, by name. */
   readonly #said = new Map<string, unknown>();
   #isOver = false;
 
@@ -104,7 +103,6 @@ class PrimarySearch {
     this.#address = address;
   }
 
-  /** The servers that take writes; empty after the time limit. */
   async candidates(): Promise<readonly Candidate[]> {
     const found: Candidate[] = [];
     const first = Promise.withResolvers<void>();

@@ -61,7 +61,7 @@ const wrong: readonly (readonly [string, Readonly<Record<string, string>>, RegEx
   [
     "another database",
     { ACTIONS_DATABASE_URL: "mysql://a:hunter2@b" },
-    /^ACTIONS_DATABASE_URL is no address/,
+    /^ACTIONS_DATABASE_URL is not a URL/,
   ],
   ["a certificate that is not there", { ACTIONS_SERVER_CERT_FILE: "/nowhere" }, /cannot be read \(ENOENT\)/],
   ["no list of networks", { ACTIONS_ALLOWED_NETWORKS: "10.0.0.0/33" }, /^ACTIONS_ALLOWED_NETWORKS is not/],

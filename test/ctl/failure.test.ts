@@ -30,7 +30,7 @@ test("a revocation that another session keeps waiting is given up, and says wher
   await sql`select pg_advisory_xact_lock_shared(1, ${key?.id})`;
   assert.match(
     await refusal(databaseUrl, ["key", "revoke", String(key?.id), "--json"]),
-    /does not let go .*55P03.*pg_stat_activity.*nothing was changed, run the command again/,
+    /holds a lock .*55P03.*pg_stat_activity.*nothing was changed, run the command again/,
   );
   await sql`rollback`;
   const [after] = await sql`select revoked_at from api_key where id = ${key?.id}`;

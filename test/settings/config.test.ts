@@ -219,7 +219,7 @@ test("a database address that is none is not repeated", () => {
   ) {
     assert.match(
       fault({ DATABASE_URL: value }),
-      /^DATABASE_URL (is no address|has (a|an) (%|target_|sslmode))(?!.*hunter2)/,
+      /^DATABASE_URL (is not (a URL|valid)|has (a|an) (%|target_|sslmode))(?!.*hunter2)/,
     );
   }
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
@@ -344,7 +344,7 @@ test("a secret may stand in the file that NAME_FILE names; white space around it
   assert.throws(
     () => readConfig({ DATABASE_URL_FILE: filed("mysql://hunter2") }),
     {
-      faults: ["DATABASE_URL is no address such as postgres://user:password@host:5432/database"],
+      faults: ["DATABASE_URL is not a URL such as postgres://user:password@host:5432/database"],
     },
   );
 

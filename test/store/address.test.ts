@@ -30,14 +30,14 @@ test("a Unix socket is a folder in the query, or encoded in the server's place",
 
 test("what cannot be meant is refused in a sentence that quotes nothing of it", () => {
   const cases = {
-    "mysql://u:s3cret@h/d": /^is no address such as/,
-    "postgres://u:s3cret@h:port/d": /^is no address: its servers/,
-    "postgres://u:s3cret@h:70000/d": /^is no address: its servers/,
-    "postgres://u:s3cret@one,,two/d": /^is no address: its servers/,
-    "postgres://u:s3cret%@h/d": /^has a % that is no escape/,
+    "mysql://u:s3cret@h/d": /^is not a URL such as/,
+    "postgres://u:s3cret@h:port/d": /^is not valid: its servers/,
+    "postgres://u:s3cret@h:70000/d": /^is not valid: its servers/,
+    "postgres://u:s3cret@one,,two/d": /^is not valid: its servers/,
+    "postgres://u:s3cret%@h/d": /^has a % that starts no escape/,
     "postgres://u:s3cret@h/d?target_session_attrs=any": /^has a target_session_attrs other than read-write/,
     "postgres://u:s3cret@h/d?pooler=session": /^has a pooler other than transaction/,
-    "postgres://u:s3cret@h/d?sslmode=s3cret": /^has an sslmode that is none of disable/,
+    "postgres://u:s3cret@h/d?sslmode=s3cret": /^has an sslmode other than disable/,
     "postgres://u:s3cret@h/d?sslrootcert=/s3cret.pem": /^has an sslrootcert .* needs sslmode=verify-full/,
     "postgres://u:s3cret@h/d?sslmode=prefer&sslrootcert=/s3cret.pem": /^has an sslrootcert /,
   };

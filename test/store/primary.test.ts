@@ -90,6 +90,6 @@ test("after a fail-over the new primary is found, and the old one that lives on 
   await standby.server.stop();
   primary.invalidate(await primary.find());
   await untilFailure(primary, (error) => {
-    assert.match(String(error), new RegExp(`${primaryAt} was left behind by a fail-over`));
+    assert.match(String(error), new RegExp(`${primaryAt} was left behind by a failover`));
   });
 });

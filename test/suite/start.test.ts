@@ -44,7 +44,7 @@ test("wrong settings stop the start with one message that lists all faults, with
   assert.equal(code, 2);
   assert.equal(stdout, "");
   const faults = [
-    "DATABASE_URL is no address such as postgres://",
+    "DATABASE_URL is not a URL such as postgres://",
     "INTAKE_LISTEN is not address:port",
     "INTAKE_URL is not a base address",
     "TLS_CERT_FILE cannot be read",

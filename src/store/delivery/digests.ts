@@ -7,7 +7,6 @@ export interface DigestFigures {
   readonly sources: readonly {
     readonly source: string;
     readonly kind: "lead" | "form";
-    /** Without held submissions. */
     readonly accepted: number;
     /** In the preceding span of the same length. */
     readonly before: number;

@@ -44,11 +44,9 @@ export interface Settlement {
   readonly isSpent: boolean;
   /** It was delivered before, so counts of events leave it out. */
   readonly isRepeat: boolean;
-  /** Until the next attempt; 0 when there is none. */
   readonly retryMs: number;
 }
 
-/** What to claim of one tenant. */
 export interface ClaimRequest {
   readonly tenantId: number;
   /** Nothing of the tenant is due before it; `-infinity` when unknown. */
@@ -64,7 +62,6 @@ export class OutboxStore {
   readonly #leaseMs: number;
   readonly #attemptsMax: number;
 
-  /** `newLease` makes a UUID for each claim. */
   constructor(pool: Pool, options: { newLease: () => string; leaseMs: number; attemptsMax: number }) {
     this.#pool = pool;
     this.#newLease = options.newLease;

@@ -15,9 +15,7 @@ export interface StoredRoute extends RouteScope {
 /** A change to one destination of a route; omitted fields stay. */
 export interface DestinationChange {
   readonly kind: string;
-  /** The complete new list. */
   readonly addresses?: readonly string[];
-  /** Stop sending there. */
   readonly clear?: true;
   /** Replace the secret, even for the same address. */
   readonly rotate?: true;

@@ -5,7 +5,6 @@ import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";
 
 export interface Labelled {
-  /** The posted JSON object as text. */
   readonly lead: string;
   readonly isSpam: boolean;
   /** Mail address, phone number or, without either, the submission's id. */
@@ -94,7 +93,6 @@ export class SpamLearning<Lessons> {
   }
 }
 
-/** What has been learned. */
 export async function readLessons(pool: Pool): Promise<Lesson[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<Lesson[]>`

@@ -52,7 +52,6 @@ export class StatusReader {
   /** As last read; `null` before the first run and after a failed one. */
   current: StoreStatus | null = null;
 
-  /** `countSilent` counts the sources that have gone silent. */
   constructor(pool: Pool, countSilent: () => Promise<number>) {
     this.#pool = pool;
     this.#countSilent = countSilent;

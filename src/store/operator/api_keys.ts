@@ -216,7 +216,6 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
   return row?.network ?? null;
 }
 
-/** The raised limits in force, by network. */
 export async function listIpLimits(pool: Pool): Promise<ListedIpLimit[]> {
   return await ask(pool, (sql) =>
     sql<ListedIpLimit[]>`

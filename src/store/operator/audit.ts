@@ -15,7 +15,6 @@ export interface AuditEntry {
   /** The actor's own, unverified identity: the client's address, or the account on the machine. */
   readonly claimed: string | null;
   readonly action: string;
-  /** The first few. */
   readonly subjects: readonly string[];
   readonly count: number;
   /** JSON text, the same in each row. */

@@ -21,7 +21,6 @@ export interface ListedCollision {
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
-  /** The label of the key that posted the collision. */
   readonly source: string;
   readonly idempotencyKey: string | null;
   /** How often the same content was posted. */
@@ -86,7 +85,6 @@ export async function listCollisions(
 /** Open collisions of another person by tenant and source, with the newest. */
 export interface OpenCollisions {
   readonly tenant: string;
-  /** The label of the key that posted them. */
   readonly source: string;
   readonly count: number;
   readonly newestId: string;
@@ -143,7 +141,6 @@ export async function dismissCollision(
   return await decide(pool, address, "dismiss_collision", (sql) => sql`${id}::bigint`);
 }
 
-/** The collision with this id, or `null`. */
 export async function readCollision(pool: Pool, id: string): Promise<StoredCollision | null> {
   return await askOne(pool, (sql) =>
     sql<StoredCollision[]>`

@@ -9,7 +9,6 @@ export interface ListedDeadLetter {
   readonly source: string;
   readonly receivedAt: string;
   readonly diedAt: string;
-  /** Why the last attempt failed, in a word. */
   readonly reason: string | null;
   readonly attemptsMade: number;
 }

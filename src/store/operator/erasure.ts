@@ -19,7 +19,6 @@ export interface CollisionCandidate extends Candidate {
   readonly id: string;
 }
 
-/** The matches in one page of a table. */
 interface Batch<Found> {
   /** Continue after it; `null` at the end. */
   readonly edge: string | null;
@@ -43,7 +42,6 @@ function candidate(row: TextsRow): Candidate {
   return { eventId: row.event_id, texts: { lead, extra, raw, contact, idempotencyKey } };
 }
 
-/** The next events whose texts match a pattern, by id. */
 export async function findCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
@@ -54,7 +52,6 @@ export async function findCandidates(
   return { edge: rows[0]?.edge ?? null, found: rows.filter((row) => row.event_id !== null).map(candidate) };
 }
 
-/** The next collisions whose texts match a pattern. */
 export async function findCollisionCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },

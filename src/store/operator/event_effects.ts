@@ -15,7 +15,6 @@ export interface ShownEffect {
   readonly status: number | null;
   /** The start of its body, in one line. */
   readonly answer: string | null;
-  /** Why the last attempt failed, in a word. */
   readonly reason: string | null;
   readonly attempts: number;
   readonly settledAt: string | null;

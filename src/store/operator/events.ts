@@ -116,7 +116,6 @@ export interface ListedEvent {
   readonly eventId: string;
   readonly kind: "lead" | "form";
   readonly tenant: string;
-  /** The label of the key that posted it. */
   readonly source: string;
   /** ISO 8601, UTC, as in the acknowledgement. */
   readonly receivedAt: string;
@@ -134,7 +133,6 @@ interface FoundSubmission {
   readonly releasedAt: string | null;
   /** When an operator chose to keep it held. */
   readonly dismissedAt: string | null;
-  /** The operator's label. */
   readonly label: "ham" | "spam" | null;
   /** The last four digits of its phone number. */
   readonly phoneEnd: string | null;

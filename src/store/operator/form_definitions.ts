@@ -1,7 +1,6 @@
 import type { Pool } from "../pool.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 
-/** The definition of a form. */
 export interface FormDefinition {
   /** Names of fields, at least one. */
   readonly required: readonly string[];

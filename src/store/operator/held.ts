@@ -10,7 +10,6 @@ export interface HeldSubmission {
   readonly submissionId: string;
   readonly tenant: string;
   readonly formKey: string;
-  /** The label of the key that posted it. */
   readonly source: string;
   /** ISO 8601, UTC. */
   readonly receivedAt: string;

@@ -9,7 +9,6 @@ export interface TenantBacklog {
   readonly waiting: BoundedCount;
   /** Those counted that none of the tenant's routes takes. */
   readonly unrouted: number;
-  /** When the one due longest was due. */
   readonly dueSince: string | null;
   readonly dead: BoundedCount;
 }
@@ -48,7 +47,6 @@ export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
   return rows.map((row) => ({ ...row, waiting: boundedCount(row.waiting), dead: boundedCount(row.dead) }));
 }
 
-/** The oldest waiting event that has somewhere to go. */
 export interface OldestWaiting {
   readonly eventId: string;
   readonly tenant: string;

@@ -10,7 +10,6 @@ export interface PlanEntry {
   readonly customer: string;
   readonly amountCents: number;
   readonly interval: Interval;
-  /** The whole plan as JSON text. */
   readonly json: string;
 }
 
@@ -44,9 +43,7 @@ interface Subscription {
   /** Our reference at the payment provider. */
   readonly checkout: string;
   readonly plan: string;
-  /** The plan's owner. */
   readonly customer: string;
-  /** At the checkout. */
   readonly amountCents: number;
   readonly interval: Interval;
   readonly state: SubscriptionState;

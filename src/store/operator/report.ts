@@ -28,9 +28,7 @@ export interface ReportSource {
   readonly longestGapHours: number | null;
 }
 
-/** The figures of a key's day. */
 export interface DayFigures {
-  /** `2026-11-20`. */
   readonly day: string;
   readonly keyId: number;
   readonly accepted: number;
@@ -52,7 +50,6 @@ interface DayCount {
 }
 
 export interface ReportData {
-  /** The database's clock, ISO 8601, UTC. */
   readonly now: string;
   readonly sources: readonly ReportSource[];
   readonly figures: readonly DayFigures[];

@@ -3,11 +3,9 @@
 import type { Pool } from "../pool.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";
 
-/** Times are ISO 8601, UTC. */
 export interface RestoredFacts {
   /** Commit time of the last restored transaction; `null`: not restored since the server started. */
   readonly point: string | null;
-  /** The newest stored event. */
   readonly newestEventAt: string | null;
   readonly now: string;
   /** Our other processes' connections; none may deliver during the repair. */
@@ -27,7 +25,7 @@ export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
           where a.datname = current_database() and a.application_name like 'lead-intake %'
             and a.application_name not in ('lead-intake ctl', 'lead-intake find')
         ) as processes`);
-  if (row === null) throw new Error("The server says nothing of itself");
+  if (row === null) throw new Error("The server returned no row");
   return row;
 }
 
@@ -66,7 +64,6 @@ interface NamedKey {
   readonly isRevoked: boolean;
 }
 
-/** The key with this id, or `null`. */
 export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
   return await askOne(pool, (sql) =>
     sql<NamedKey[]>`

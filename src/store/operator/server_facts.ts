@@ -9,7 +9,6 @@ export interface ServerFacts {
   readonly isSuperuser: boolean;
   /** Which of `lead_service` and `lead_actions` the role is a member of. */
   readonly groups: readonly string[];
-  /** Such as 160003. */
   readonly version: number;
   readonly encoding: string;
   readonly fsync: string;
@@ -19,7 +18,6 @@ export interface ServerFacts {
   readonly dataChecksums: string;
   readonly isStandby: boolean;
   readonly readsOnly: string;
-  /** `synchronous_standby_names` */
   readonly standbyNames: string;
   readonly standbys: number;
   readonly connectionsMax: number;
@@ -68,6 +66,6 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
           as "lastArchivedAt",
         (select to_char(a.last_failed_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from pg_stat_archiver as a)
           as "lastFailedAt"`);
-  if (row === undefined) throw new Error("The server says nothing of itself");
+  if (row === undefined) throw new Error("The server returned no row");
   return row;
 }

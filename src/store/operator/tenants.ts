@@ -11,7 +11,6 @@ interface Tenant {
   readonly timeZone: string;
   /** `HH:MM` in its time zone; `null`: no digest. */
   readonly digestAt: string | null;
-  /** Whether its digest has links that release held submissions. */
   readonly digestActions: boolean;
   /** Days for which content is kept; `null`: forever. */
   readonly retentionDays: number | null;
@@ -55,7 +54,6 @@ export interface TenantChange {
   readonly timeZone?: string;
   /** `HH:MM` in its time zone, or `null` for no digest. */
   readonly digestAt?: string | null;
-  /** Whether its digest has links that release held submissions. */
   readonly digestActions?: boolean;
 }
 
@@ -90,7 +88,6 @@ export async function changeTenant(
       join tenant as t on t.slug = ${slug}`);
 }
 
-/** The outcome of {@linkcode disableTenant}. */
 export interface TenantStatus {
   /** ISO 8601, UTC; `null`: enabled. */
   readonly disabledAt: string | null;
@@ -168,7 +165,6 @@ export async function listCampaigns(pool: Pool, tenantId: number | null): Promis
       order by t.slug, c.slug`);
 }
 
-/** The id of a tenant's campaign, or `null`. */
 export async function findCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },

@@ -127,7 +127,6 @@ export interface UnknownTerm {
   readonly term: string;
   readonly count: number;
   readonly lastAt: string;
-  /** The most frequent first. */
   readonly tenants: readonly { readonly tenant: string; readonly count: number }[];
 }
 

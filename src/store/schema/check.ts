@@ -29,7 +29,7 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   // Reads the files while the connection opens.
   const [row, release] = await Promise.all([readSettings(pool), readRelease()]);
   const faults: string[] = [];
-  if (!(Number(row.version) >= versionMin)) faults.push("PostgreSQL 14 or later is needed");
+  if (!(Number(row.version) >= versionMin)) faults.push("PostgreSQL 14 or later is required");
   if (row.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
   if (row.full_page_writes !== "on") {
     faults.push("the server runs with full_page_writes off: a 202 could be lost");
@@ -43,7 +43,7 @@ async function databaseFaults(pool: Pool): Promise<string[]> {
   }
   if (!pool.isPooled && row.statement_timeout === "0") {
     faults.push(
-      "what a connection sets does not arrive: with a pooler in between, add ?pooler=transaction to the database's address",
+      "connection settings have no effect; if the address is a pooler's, add ?pooler=transaction to it",
     );
   }
   const state = await pool.run(deadlineMs, (sql) => readSchemaState(sql, release));

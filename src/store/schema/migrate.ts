@@ -63,7 +63,7 @@ export async function migrate(
     },
   });
   try {
-    await unlessHeld(sql, { what: "another migration is under way, or hangs", attemptsMax: 1 }, async () => {
+    await unlessHeld(sql, { what: "another migration is running or hangs", attemptsMax: 1 }, async () => {
       await sql`select pg_advisory_lock(${migrationLock})`;
     });
     await sql.unsafe(`set lock_timeout = ${Math.round(lockMs)}`);
@@ -92,9 +92,9 @@ async function unlessHeld(
       holders = new Map([...(holders ?? found)].filter(([pid]) => found.has(pid)));
       if (attempt === attemptsMax) {
         throw new Error(
-          `The migration was given up: ${what} (SQLSTATE 55P03). Sessions that hold locks: ${
+          `The migration failed: ${what} (SQLSTATE 55P03). Sessions that hold locks: ${
             [...holders.values()].join(", ") || "unknown"
-          }. End them, select pg_terminate_backend(pid), and run it again; what was applied before stays.`,
+          }. End them with pg_terminate_backend(pid) and run it again; what was applied stays.`,
           { cause: error },
         );
       }
@@ -119,7 +119,7 @@ async function applyRelease(sql: postgres.Sql, release: Release, attemptsMax: nu
   const state = await readSchemaState(sql, release);
   if (state.kind === "served") return [];
   if (state.kind === "left_behind") {
-    throw new Error(`The migration was given up: ${leftBehind(release, state)}.`);
+    throw new Error(`The migration failed: ${leftBehind(release, state)}.`);
   }
   const { files } = release;
   const missing = state.kind === "lacks" ? state.files : [];
@@ -127,9 +127,9 @@ async function applyRelease(sql: postgres.Sql, release: Release, attemptsMax: nu
   const edited = missing.find(({ name }) => isNumbered(name) && applied.has(name));
   if (edited !== undefined) {
     throw new Error(
-      `This database was made by another version of this repository: it has another sql/${edited.name}.
-Use that version, or another database. The database of npm start is made anew when the folder .data is moved away or deleted.
-(If you have changed that file: what was applied is never changed; undo it and add a new file.)`,
+      `This database was created by another version of this repository, with another sql/${edited.name}.
+Use that version or another database. To recreate the database of npm start, move or delete the folder .data.
+(If you have edited that file, undo the edit and add a new file: applied files never change.)`,
     );
   }
   const parts = missing.filter(({ name }) => isNumbered(name)).map((file) => ({
@@ -141,7 +141,7 @@ Use that version, or another database. The database of npm start is made anew wh
     grantsFiles.includes(file.name) || !isNumbered(file.name) && missing.includes(file)
   );
   for (const { name, files, note } of [...parts, { name: "functions/", files: replaced, note: release }]) {
-    const what = `sql/${name} needs a table that other sessions do not let go of`;
+    const what = `sql/${name} needs a table that other sessions have locked`;
     await unlessHeld(sql, { what, attemptsMax }, () => apply(sql, files, note));
   }
   return missing.map(({ name }) => name);

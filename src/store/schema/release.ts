@@ -150,6 +150,6 @@ export function leftBehind(
   { version }: Release,
   { by, serves }: Extract<SchemaState, { kind: "left_behind" }>,
 ): string {
-  return `release ${by} has migrated the database, which this one (${version}) is too old for; ` +
-    `start one of ${serves.join(", ")}, or restore a backup of before`;
+  return `release ${by} has migrated the database, and this one (${version}) is too old for it; ` +
+    `start one of ${serves.join(", ")}, or restore an earlier backup`;
 }

@@ -108,7 +108,7 @@ export class AcceptStore {
     for (let round = 1;; round += 1) {
       const open = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
       if (open.length === 0) return outcomes as Decision[];
-      if (round === attemptsMax) throw new Unavailable("nothing was decided, again and again");
+      if (round === attemptsMax) throw new Unavailable("still undecided after several attempts");
       const again = await this.#acceptAgain(open.map((index) => entries[index] as Entry), deadlineMs)
         // The rest of the batch is committed, so it was not refused as a whole.
         .catch((cause) => {

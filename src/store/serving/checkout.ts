@@ -14,13 +14,11 @@ export interface Sale {
   readonly interval: Interval;
 }
 
-/** The payment provider's session, where the buyer can pay. */
 export interface OpenSession {
   readonly sessionId: string;
   readonly url: string;
 }
 
-/** What {@linkcode CheckoutStore.begin} finds. */
 export type CheckoutStart =
   | { readonly kind: "begun"; readonly sale: Sale }
   /** Started before and not known to be open: ask the provider again under the same id. */

@@ -11,7 +11,6 @@ export interface CommitterOptions {
   readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Decision[]>;
   /** Whether the store takes writes; if not, commits fail at once. */
   readonly writable: () => boolean;
-  /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
   /** From {@linkcode Committer.commit} to its outcome. */
   readonly deadlineMs: number;
@@ -60,7 +59,6 @@ interface BatchOutcome {
   /** The store committed part of the batch, so refusals are the entries' own fault. */
   isAnyCommitted: boolean;
   refusedAlone: number;
-  /** The first failure. */
   error: unknown;
 }
 
@@ -88,7 +86,7 @@ export class Committer {
     const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
     if (!this.#options.writable()) return Promise.reject(notWritable());
     if (this.waiting >= queueEntriesMax || this.#queueBytes + bytes > queueBytesMax) {
-      return Promise.reject(new Unavailable("too many commits wait"));
+      return Promise.reject(new Unavailable("too many commits are waiting"));
     }
     return new Promise((resolve, reject) => {
       const deadlineAtMs = this.#options.nowMs() + this.#options.deadlineMs;

@@ -6,7 +6,6 @@ import { isStoreRefusal, reportsUnwritable } from "../unavailable.ts";
 export interface HeartbeatOptions {
   /** A connection of its own, so that nothing delays a beat. */
   readonly pool: Pool;
-  /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
   /** Identifies this process in the heartbeat table; any small number. */
   readonly slot: number;
@@ -69,7 +68,6 @@ export class Heartbeat {
     this.#reaction = reaction;
   }
 
-  /** Whether a beat has ended, successful or not. */
   get hasBeaten(): boolean {
     return this.#hasBeaten;
   }
@@ -100,7 +98,6 @@ export class Heartbeat {
     this.#change(false, error);
   }
 
-  /** Until the next beat, after one that took `tookMs`. */
   pauseMs(tookMs: number | null): number {
     if (!this.#writable || this.#misses > 0 || tookMs === null) return retryMs;
     return Math.max(0, intervalMs - tookMs);

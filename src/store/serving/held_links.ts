@@ -6,7 +6,6 @@ import type { Pool } from "../pool.ts";
 
 export interface HeldLink {
   readonly submissionId: string;
-  /** The recipient of the digest. */
   readonly routeId: number;
   /** Seconds since 1970. */
   readonly expiresS: number;
@@ -43,7 +42,6 @@ export type FoundHeld =
   | { readonly state: Exclude<HeldLinkState, "held"> }
   | {
     readonly state: "held";
-    /** The tenant's name. */
     readonly tenant: string;
     readonly formKey: string;
     readonly sender: string;

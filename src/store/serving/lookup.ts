@@ -17,7 +17,6 @@ interface Waiting<Value> {
 export interface LookupOptions<Value> {
   /** Reads the rows of some ids in one query. */
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
-  /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
 }
 
@@ -107,7 +106,6 @@ export interface ApiKey {
   readonly id: number;
   readonly tenantId: number;
   readonly tenant: string;
-  /** The lead's source. */
   readonly label: string;
   /** A raised limit in force; `null` for the published one. */
   readonly raisedRate: Rate | null;

@@ -45,7 +45,6 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
   }));
 }
 
-/** The plans as they are served. */
 interface PlansText {
   /** All plans as one JSON array, in the order of {@linkcode readPlans}. */
   readonly text: string;
@@ -65,7 +64,6 @@ async function readPlansText(pool: Pool): Promise<PlansText> {
 
 export interface PlanSnapshotOptions {
   readonly pool: Pool;
-  /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
   readonly ageMaxMs: number;
   readonly observe: (observation: StoreObservation) => void;
@@ -75,7 +73,6 @@ const intervalMs = 1_000;
 // While the store is unavailable: plans return soon after it does.
 const retryMs = 200;
 
-/** The plans, reread every second. */
 export class PlanSnapshot {
   readonly #options: PlanSnapshotOptions;
   #text: string | null = null;

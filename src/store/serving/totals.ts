@@ -91,7 +91,6 @@ export class Totals {
     }
   }
 
-  /** Writes the remaining counts. */
   finish(): Promise<void> {
     return this.runOnce();
   }

@@ -80,7 +80,7 @@ test("roles and database are made on the one of several servers that takes write
 
 test("what is wrong with the address is told in one sentence, without its password", async () => {
   const cases = {
-    "postgres://admin:s3cret@db1,db2:x/postgres": /^The address of the database is no address: its servers/,
+    "postgres://admin:s3cret@db1,db2:x/postgres": /^The address of the database is not valid: its servers/,
     "postgres://admin:s3cret@db/postgres?sslrootcert=/ca.pem":
       /^The address of the database has an sslrootcert/,
     "postgres://admin:s3cret@127.0.0.1:1,127.0.0.1:2/postgres":

@@ -55,7 +55,7 @@ test("a numbered file that was edited after it was applied is refused, and nothi
   await assert.rejects(
     migrate(url),
     new RegExp(
-      `made by another version .* sql/${files[1]}\\.\n.*\\.data is moved away.*\n.*add a new file`,
+      `created by another version .* sql/${files[1]}\\.\n.*delete the folder \\.data.*\n.*add a new file`,
     ),
   );
   const [row] = await sql`select count(*)::int as count from schema_file where name = 'functions/accept.sql'`;

@@ -110,7 +110,7 @@ test("a database of a newer release that serves this one no longer is refused in
   const world = await openWorld();
   await migrate(world.database.url, { release: await nextRelease({ serves: false }) });
   const sentence = new RegExp(
-    `release 99\\.0\\.0 has migrated the database, which this one \\(${ours.version}\\) is too old for; start one of 99\\.0\\.0`,
+    `release 99\\.0\\.0 has migrated the database, and this one \\(${ours.version}\\) is too old for it; start one of 99\\.0\\.0`,
   );
   for (const script of ["src/main.ts", "scripts/migrate.ts"]) {
     const { code, stderr } = await runToEnd(script, [], { databaseUrl: world.database.url });
