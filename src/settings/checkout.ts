@@ -6,7 +6,7 @@ import { variables } from "./variables.ts";
 
 /** Allowed origins and the payment provider. */
 export interface CheckoutConfig {
-  /** Browser origins, as browsers write them. */
+  /** The allowed browser origins. */
   readonly origins: ReadonlySet<string>;
   /** `null`: the origins get a 503. */
   readonly provider: ProviderConfig | null;
@@ -48,7 +48,7 @@ export function readCheckoutConfig(read: Reader): CheckoutConfig | null {
     if (!isSet(name)) read.faults.push(`${name} is not set; the checkout needs it`);
   }
   if (origins === null) {
-    read.faults.push("CHECKOUT_ORIGINS is not set; without it nobody can open a checkout");
+    read.faults.push("CHECKOUT_ORIGINS is not set; the checkout needs it");
   }
   return {
     origins: origins ?? new Set(),
@@ -66,13 +66,13 @@ function readOrigins(read: Reader): ReadonlySet<string> | null {
   const text = read.text("CHECKOUT_ORIGINS");
   if (text === null) return null;
   const origins = text.split(",").map((origin) => origin.trim()).filter((origin) => origin !== "");
-  if (origins.length === 0) read.faults.push("CHECKOUT_ORIGINS has no origin in it");
+  if (origins.length === 0) read.faults.push("CHECKOUT_ORIGINS contains no origin");
   for (const origin of origins) {
     const url = URL.canParse(origin) ? new URL(origin) : null;
     // No wildcards: no browser's origin contains a star.
     if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin || origin.includes("*")) {
       read.faults.push(
-        `CHECKOUT_ORIGINS: ${JSON.stringify(origin)} is no origin such as https://shop.example.com: ` +
+        `CHECKOUT_ORIGINS: ${JSON.stringify(origin)} is not an origin such as https://shop.example.com: ` +
           "lower case, without path, slash or default port",
       );
     } else if (!isEncryptedOrLocal(url)) {
@@ -92,7 +92,7 @@ const printable = /^[!-~]+$/;
 function readSecretKey(read: Reader): string {
   const key = read.text("STRIPE_SECRET_KEY") ?? "";
   if (/^(pk|whsec)_/.test(key) || (key !== "" && !printable.test(key))) {
-    read.faults.push("STRIPE_SECRET_KEY is no secret key (sk_… or rk_…)");
+    read.faults.push("STRIPE_SECRET_KEY is not a secret key (sk_… or rk_…)");
   }
   return key;
 }
@@ -103,7 +103,9 @@ function readWebhookSecrets(read: Reader): string[] {
   const secrets = text.split(",").map((secret) => secret.trim()).filter((secret) => secret !== "");
   const isOne = (secret: string) => printable.test(secret) && !/^(sk|rk|pk)_/.test(secret);
   if (secrets.length === 0 || !secrets.every(isOne)) {
-    read.faults.push("STRIPE_WEBHOOK_SECRET is no signing secret (whsec_…), or a list of them with commas");
+    read.faults.push(
+      "STRIPE_WEBHOOK_SECRET is not a signing secret (whsec_…) or a comma-separated list of them",
+    );
   }
   return secrets;
 }

@@ -35,7 +35,6 @@ export interface Config {
   readonly site: PublicListener;
   /** The folder that the site's listener serves. */
   readonly siteDir: string;
-  /** The operator's listener: loopback or private, without TLS. */
   readonly opsListen: ListenPlace;
   /** Inherited sockets that the settings name. */
   readonly sockets: InheritedSockets;
@@ -141,7 +140,7 @@ function readContact(read: Reader): string | null {
   return contact;
 }
 
-/** The public surfaces that a process serves. */
+/** The public surfaces of the process. */
 export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[] {
   return publicSurfaces.filter((surface) => surfaces.has(surface));
 }
@@ -157,7 +156,7 @@ function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
   }
   // Leads may wait for a tier, but a process that only delivers would silently do nothing.
   if (list?.includes("delivery") && read.text("ACTIONS_URL") === null) {
-    read.faults.push("ACTIONS_URL is not set, and SURFACES names delivery");
+    read.faults.push("ACTIONS_URL is not set, but SURFACES names delivery");
   }
   const surfaces = new Set(named.filter(isSurface));
   return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;
@@ -168,13 +167,12 @@ function readPublic(read: Reader, prefix: Uppercase<PublicSurface>): PublicListe
   const url = read.baseUrl(`${prefix}_URL`);
   if ("socket" in listen && url === null) {
     read.faults.push(
-      `${prefix}_URL is not set; ${prefix}_LISTEN is a socket, whose address only its holder knows`,
+      `${prefix}_URL is not set; it is required because ${prefix}_LISTEN is a socket`,
     );
   }
   return { listen, url };
 }
 
-/** The listeners of a process. */
 function placesOf(config: Config): Place[] {
   const places: Place[] = servedOf(config).map((name) => ({ name, ...config[name] }));
   return config.surfaces.has("ops")

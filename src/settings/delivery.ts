@@ -18,7 +18,7 @@ export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
   const sendTimeoutMs = read.positiveInteger("DELIVERY_SEND_TIMEOUT_MS");
   const leaseMs = read.positiveInteger("DELIVERY_LEASE_MS");
   if (leaseMs <= sendTimeoutMs) {
-    read.faults.push("DELIVERY_LEASE_MS is not longer than DELIVERY_SEND_TIMEOUT_MS");
+    read.faults.push("DELIVERY_LEASE_MS must be longer than DELIVERY_SEND_TIMEOUT_MS");
   }
   return {
     actionsUrl,
@@ -38,7 +38,7 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
   if (url?.protocol === "http:") {
     // Leads never cross a network unencrypted.
     if (isLoopbackHostname(url.hostname)) return null;
-    read.faults.push("ACTIONS_URL is http: on another machine; the actions tier is reached over mutual TLS");
+    read.faults.push("ACTIONS_URL is http: on another machine; use https: for mutual TLS");
     return null;
   }
   const names = {

@@ -1,6 +1,5 @@
 /** Inherited listening sockets (systemd's socket activation), which stay open across restarts and can be shared. */
 
-/** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A socket with its unit's `FileDescriptorName=`. */
@@ -52,13 +51,13 @@ export function socketFaults(
     if (count === 1) return [];
     if (count > 1) {
       return [
-        `${variable}: ${count} sockets are called ${socket}; each needs a FileDescriptorName= of its own`,
+        `${variable}: ${count} sockets are named ${socket}; give each a different FileDescriptorName=`,
       ];
     }
     const others = sockets.size === 0 ? "no socket" : `only ${[...sockets.keys()].join(", ")}`;
     return [
-      `${variable} is the socket ${socket}, and systemd has handed over ${others}: ` +
-      "the service's unit needs Sockets= with the socket unit whose FileDescriptorName= that is",
+      `${variable} is the socket ${socket}, but systemd passed ${others}: ` +
+      "add the socket unit with that FileDescriptorName= to Sockets= of the service's unit",
     ];
   });
   const used = new Set(named.map(([, socket]) => socket));
@@ -66,8 +65,8 @@ export function socketFaults(
   return [
     ...faults,
     ...unused.map((socket) =>
-      `No setting listens on the socket ${socket} that was handed over; its clients would wait for ever: ` +
-      `set a …_LISTEN to fd:${socket}, or take its unit out of Sockets=`
+      `systemd passed the socket ${socket}, but no setting uses it, so its clients would wait for ever: ` +
+      `set a …_LISTEN to fd:${socket}, or remove its unit from Sockets=`
     ),
   ];
 }

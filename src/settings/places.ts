@@ -45,7 +45,7 @@ export function addressFault(
 ): string | null {
   if (isPrivateOrLoopback(host)) return null;
   if (isOperators) {
-    return `${variable} is a public address (${host}); it takes a loopback or private one only`;
+    return `${variable} is a public address (${host}); use a loopback or private address`;
   }
   if (isSecure) {
     // Source: SPEC, Limits (network). On `::` Linux accepts IPv4 too, but its DNS name would have an IPv6 address.
@@ -64,7 +64,9 @@ export function addressFault(
 function opsFaults(places: readonly Place[]): string[] {
   const ops = places.find(({ name }) => name === "ops");
   return places.filter((place) => ops !== undefined && place !== ops && isSame(place.listen, ops.listen))
-    .map(({ name }) => `OPS_LISTEN and ${variableOf(name)} are one address; the operator's is its own`);
+    .map(({ name }) =>
+      `OPS_LISTEN and ${variableOf(name)} are the same address; the operator's listener needs its own`
+    );
 }
 
 /** Surfaces on one address are distinguished by Host, so each needs its own name. */
@@ -75,7 +77,7 @@ function sharedFaults(places: readonly Place[]): string[] {
     const shares = open.some((other) => other.name !== name && isSame(other.listen, listen));
     if (!shares) return [];
     if (url === null) {
-      return [`${name.toUpperCase()}_URL is not set; surfaces on one address are told apart by it`];
+      return [`${name.toUpperCase()}_URL is not set; surfaces that share an address each need a host name`];
     }
     const host = `${placeText(listen)} ${URL.canParse(url) ? new URL(url).host : url}`;
     const other = names.get(host);

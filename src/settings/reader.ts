@@ -77,7 +77,7 @@ export class SettingsReader<Name extends string> {
   directDatabaseUrl(name: Name): string | null {
     const value = this.text(name);
     if (value !== null && this.#checkDatabaseUrl(name, value) && parseDatabaseUrl(value).isPooled) {
-      this.faults.push(`${name} has a pooler; it is for an address without one`);
+      this.faults.push(`${name} is the address of a pooler; use the address of the server`);
     }
     return value;
   }
@@ -135,8 +135,8 @@ export class SettingsReader<Name extends string> {
     if (zone === null) {
       const likely = likelyTimeZone(value);
       this.faults.push(
-        `${name} is no time zone such as Europe/Berlin${
-          likely === null ? "" : `; the likely one is ${likely}`
+        `${name} is not a time zone such as Europe/Berlin${
+          likely === null ? "" : `; did you mean ${likely}?`
         }`,
       );
     }
@@ -185,7 +185,7 @@ export class SettingsReader<Name extends string> {
     try {
       return { text, parsed: parse(text) };
     } catch {
-      this.faults.push(`${name} does not hold what it should, in PEM and without a passphrase`);
+      this.faults.push(`${name} is not valid PEM without a passphrase`);
       return null;
     }
   }

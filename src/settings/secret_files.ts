@@ -2,7 +2,6 @@
 
 import { readFileSync } from "node:fs";
 
-/** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Secret settings. Source: DECISIONS, Decided since (Secrets). */

@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where `scripts/systemd/backoff.sh` records failures. Source: systemd.exec(5), `RuntimeDirectory=`. */

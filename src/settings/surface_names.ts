@@ -7,7 +7,7 @@ export const publicSurfaces = ["intake", "forms", "subscription", "site"] as con
 export type PublicSurface = (typeof publicSurfaces)[number];
 
 /**
- * What a process can serve: {@linkcode publicSurfaces}, the operator's listener, and the delivery loop.
+ * Everything a process can serve, so that public reads and the operator's pages can run apart from intake.
  *
  * Chosen: separate processes for surfaces that must not delay the intake. Event loop turns of the intake (99th percentile,
  * longest) beside 4,000 site reads a second: 4.5 and 6.8 ms in one process, 1.2 and 5.2 ms in two; beside eight console

@@ -49,8 +49,8 @@ export function unknownSettings(environment: Environment): string[] {
     .map((name) => {
       const likely = likelyName(name, known);
       return likely === null
-        ? `${name} is no setting; docs/configuration.md lists them`
-        : `${name} is no setting; ${likely} is one`;
+        ? `${name} is not a setting; docs/configuration.md lists them`
+        : `${name} is not a setting; did you mean ${likely}?`;
     });
 }
 

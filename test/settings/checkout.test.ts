@@ -36,7 +36,7 @@ test("a checkout that is half configured tells all that it lacks at once", () =>
     "STRIPE_WEBHOOK_SECRET is not set; the checkout needs it",
     "CHECKOUT_SUCCESS_URL is not set; the checkout needs it",
     "CHECKOUT_CANCEL_URL is not set; the checkout needs it",
-    "CHECKOUT_ORIGINS is not set; without it nobody can open a checkout",
+    "CHECKOUT_ORIGINS is not set; the checkout needs it",
   ]);
   for (const name of Object.keys(whole)) {
     const { [name as keyof typeof whole]: _, ...rest } = whole;
@@ -47,7 +47,7 @@ test("a checkout that is half configured tells all that it lacks at once", () =>
   ]);
 });
 
-test("what is no origin is told as it stands", () => {
+test("an invalid origin is quoted in its fault", () => {
   for (
     const origin of [
       "shop.example",
@@ -63,9 +63,9 @@ test("what is no origin is told as it stands", () => {
     ]
   ) {
     const found = faults({ CHECKOUT_ORIGINS: `https://good.example,${origin}` });
-    assert.match(String(found), /^CHECKOUT_ORIGINS: ".*" is no origin such as/, origin);
+    assert.match(String(found), /^CHECKOUT_ORIGINS: ".*" is not an origin such as/, origin);
   }
-  assert.deepEqual(faults({ CHECKOUT_ORIGINS: " , " }), ["CHECKOUT_ORIGINS has no origin in it"]);
+  assert.deepEqual(faults({ CHECKOUT_ORIGINS: " , " }), ["CHECKOUT_ORIGINS contains no origin"]);
   assert.match(String(faults({ CHECKOUT_ORIGINS: "http://shop.example" })), /is http: on another machine/);
   assert.deepEqual(faults({ CHECKOUT_ORIGINS: "http://[::1]:8080" }), []);
 });
@@ -83,11 +83,11 @@ test("addresses are https, or this machine; keys of the wrong kind are told apar
         /CHECKOUT_SUCCESS_URL is http: on another machine/,
       ],
       ["CHECKOUT_CANCEL_URL", "javascript:alert(1)", /CHECKOUT_CANCEL_URL is not an address/],
-      ["STRIPE_SECRET_KEY", "pk_test_hunter2", /STRIPE_SECRET_KEY is no secret key/],
-      ["STRIPE_SECRET_KEY", "whsec_hunter2", /STRIPE_SECRET_KEY is no secret key/],
-      ["STRIPE_SECRET_KEY", "sk_hunter 2", /STRIPE_SECRET_KEY is no secret key/],
-      ["STRIPE_WEBHOOK_SECRET", "sk_test_hunter2", /STRIPE_WEBHOOK_SECRET is no signing secret/],
-      ["STRIPE_WEBHOOK_SECRET", "whsec_a,rk_hunter", /STRIPE_WEBHOOK_SECRET is no signing secret/],
+      ["STRIPE_SECRET_KEY", "pk_test_hunter2", /STRIPE_SECRET_KEY is not a secret key/],
+      ["STRIPE_SECRET_KEY", "whsec_hunter2", /STRIPE_SECRET_KEY is not a secret key/],
+      ["STRIPE_SECRET_KEY", "sk_hunter 2", /STRIPE_SECRET_KEY is not a secret key/],
+      ["STRIPE_WEBHOOK_SECRET", "sk_test_hunter2", /STRIPE_WEBHOOK_SECRET is not a signing secret/],
+      ["STRIPE_WEBHOOK_SECRET", "whsec_a,rk_hunter", /STRIPE_WEBHOOK_SECRET is not a signing secret/],
     ] as const
   ) {
     const found = faults({ ...whole, [name]: value });

@@ -57,9 +57,9 @@ test("the console's time zone is one of the world's, and a misspelled one is ref
   );
   assert.match(
     fault({ CONSOLE_TIME_ZONE: "Europe/Berln" }),
-    /^CONSOLE_TIME_ZONE is no time zone such as .*; the likely one is Europe\/Berlin$/,
+    /^CONSOLE_TIME_ZONE is not a time zone such as .*; did you mean Europe\/Berlin\?$/,
   );
-  assert.match(fault({ CONSOLE_TIME_ZONE: "+02:00" }), /^CONSOLE_TIME_ZONE is no time zone such as /);
+  assert.match(fault({ CONSOLE_TIME_ZONE: "+02:00" }), /^CONSOLE_TIME_ZONE is not a time zone such as /);
 });
 
 test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
@@ -121,8 +121,8 @@ test("a certificate and a key that are no pair, and files that hold something el
   );
   for (const file of ["package.json", empty]) {
     assert.deepEqual(faults({ TLS_CERT_FILE: file, TLS_KEY_FILE: file }), [
-      "TLS_CERT_FILE does not hold what it should, in PEM and without a passphrase",
-      "TLS_KEY_FILE does not hold what it should, in PEM and without a passphrase",
+      "TLS_CERT_FILE is not valid PEM without a passphrase",
+      "TLS_KEY_FILE is not valid PEM without a passphrase",
     ]);
   }
 });
@@ -134,13 +134,13 @@ const actions = {
   ACTIONS_CLIENT_KEY_FILE: other.keyFile,
 };
 
-test("the files for the actions tier are there, hold what they should, and are a pair", () => {
+test("the files for the actions tier must exist, be valid PEM and belong together", () => {
   assert.deepEqual(readConfig({ ...minimal, ...actions }).delivery?.files, {
     caFile: authority.file,
     certFile: other.certFile,
     keyFile: other.keyFile,
   });
-  assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE does not hold/);
+  assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE is not valid PEM/);
   assert.match(fault({ ...actions, ACTIONS_CA_FILE: "" }), /^ACTIONS_CA_FILE is not set/);
   assert.match(
     fault({ ...actions, ACTIONS_CLIENT_KEY_FILE: server.keyFile }),
@@ -201,7 +201,7 @@ test("DATABASE_URL may name several servers; DATABASE_LISTEN_URL leads past a po
   assert.equal(readConfig({ ...minimal, DATABASE_URL: pooled }).listenUrl, null);
   assert.equal(
     fault({ DATABASE_LISTEN_URL: pooled }),
-    "DATABASE_LISTEN_URL has a pooler; it is for an address without one",
+    "DATABASE_LISTEN_URL is the address of a pooler; use the address of the server",
   );
 });
 
@@ -225,17 +225,17 @@ test("a database address that is none is not repeated", () => {
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
 });
 
-test("OPS_LISTEN takes a loopback or private address only, also with a certificate, and never a public listener's", () => {
+test("OPS_LISTEN must be loopback or private, even with a certificate, and differ from every public listener", () => {
   for (const value of ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"]) {
     assert.match(
       fault({ OPS_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
-      /^OPS_LISTEN is a public address .*private one only/,
+      /^OPS_LISTEN is a public address .*private address/,
     );
   }
   for (const value of ["127.0.0.1:9090", "10.1.2.3:9090", "[::1]:9090", "192.168.0.1:0"]) {
     assert.deepEqual(faults({ OPS_LISTEN: value }), []);
   }
-  assert.match(fault({ OPS_LISTEN: "127.0.0.1:8081" }), /^OPS_LISTEN and FORMS_LISTEN are one address/);
+  assert.match(fault({ OPS_LISTEN: "127.0.0.1:8081" }), /^OPS_LISTEN and FORMS_LISTEN are the same address/);
 });
 
 test("surfaces on one address need a URL each, with hosts that differ", () => {
@@ -297,14 +297,14 @@ for (
   ] as const
 ) {
   test(`the misspelled ${name} stops the start and names ${likely}, without its value`, () => {
-    assert.equal(fault({ [name]: "hunter2" }), `${name} is no setting; ${likely} is one`);
+    assert.equal(fault({ [name]: "hunter2" }), `${name} is not a setting; did you mean ${likely}?`);
   });
 }
 
 test("a variable with one of our prefixes that is like no setting is refused without a guess", () => {
   assert.equal(
     fault({ STRIPE_PUBLISHABLE: "x" }),
-    "STRIPE_PUBLISHABLE is no setting; docs/configuration.md lists them",
+    "STRIPE_PUBLISHABLE is not a setting; docs/configuration.md lists them",
   );
 });
 
@@ -357,7 +357,7 @@ test("a secret may stand in the file that NAME_FILE names; white space around it
   // What is no secret has no such file.
   assert.equal(
     fault({ INTAKE_LISTEN_FILE: empty }),
-    "INTAKE_LISTEN_FILE is no setting; INTAKE_LISTEN is one",
+    "INTAKE_LISTEN_FILE is not a setting; did you mean INTAKE_LISTEN?",
   );
 });
 

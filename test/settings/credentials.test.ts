@@ -31,5 +31,5 @@ test("a credential that is named after nothing stops the start with the likely n
     lead_DATABASE_URL: "postgres://127.0.0.1/a",
     lead_TLS_KEY_FIEL: "x",
   });
-  assert.throws(() => readConfig(environment), /TLS_KEY_FIEL is no setting; TLS_KEY_FILE is one/);
+  assert.throws(() => readConfig(environment), /TLS_KEY_FIEL is not a setting; did you mean TLS_KEY_FILE\?/);
 });

@@ -39,23 +39,23 @@ test("sockets that were handed to another process are none of ours", () => {
   assert.deepEqual([...inheritedSockets({ ...handed, LISTEN_FDS: "-1" }, 42)], []);
 });
 
-test("a socket that was not handed over, two of one name, and one that nobody would answer on are faults, all at once", () => {
+test("missing, ambiguous and unused sockets are reported together", () => {
   const sockets = inheritedSockets(
     { ...handed, LISTEN_FDS: "3", LISTEN_FDNAMES: "intake:intake:site" },
     42,
   );
   const [several, missing, unused, ...more] = faultsOf(placed, sockets);
-  assert.match(several ?? "", /^INTAKE_LISTEN: 2 sockets are called intake; .*FileDescriptorName=/);
+  assert.match(several ?? "", /^INTAKE_LISTEN: 2 sockets are named intake; .*FileDescriptorName=/);
   assert.match(
     missing ?? "",
-    /^FORMS_LISTEN is the socket forms, and systemd has handed over only intake, site/,
+    /^FORMS_LISTEN is the socket forms, but systemd passed only intake, site/,
   );
-  assert.match(unused ?? "", /^No setting listens on the socket site .*fd:site/);
+  assert.match(unused ?? "", /^systemd passed the socket site, .*fd:site/);
   assert.deepEqual(more, []);
-  assert.match(faultsOf(placed, new Map())[0] ?? "", /handed over no socket/);
+  assert.match(faultsOf(placed, new Map())[0] ?? "", /systemd passed no socket/);
 });
 
-test("two surfaces on one socket need different hosts, and the operator's is its own", () => {
+test("two surfaces on one socket need different hosts, and the operator has a separate socket", () => {
   const one = { ...placed, FORMS_LISTEN: "fd:intake" };
   const sockets = inheritedSockets({ ...handed, LISTEN_FDS: "1" }, 42);
   assert.deepEqual(faultsOf(one, sockets), []);
@@ -63,8 +63,8 @@ test("two surfaces on one socket need different hosts, and the operator's is its
     "INTAKE_URL and FORMS_URL name one host on one address",
   ]);
   assert.deepEqual(faultsOf({ ...one, OPS_LISTEN: "fd:intake" }, sockets), [
-    "OPS_LISTEN and INTAKE_LISTEN are one address; the operator's is its own",
-    "OPS_LISTEN and FORMS_LISTEN are one address; the operator's is its own",
+    "OPS_LISTEN and INTAKE_LISTEN are the same address; the operator's listener needs its own",
+    "OPS_LISTEN and FORMS_LISTEN are the same address; the operator's listener needs its own",
   ]);
 });
 

@@ -94,12 +94,12 @@ test("a socket that is bound to a public address is refused without a certificat
   assert.match(ops.stderr, /OPS_LISTEN is a public address/);
 });
 
-test("a socket that was not handed over ends the start with exit code 2 and its name", async () => {
+test("a missing socket stops the start with exit code 2 and its name", async () => {
   const { code, stderr } = await runToEnd("src/main.ts", [], {
     databaseUrl: world.database.url,
     env: { SURFACES: "intake,ops", ...handed },
     sockets: [openSocket("intake")],
   });
   assert.equal(code, 2);
-  assert.match(stderr, /OPS_LISTEN is the socket ops, and systemd has handed over only intake/);
+  assert.match(stderr, /OPS_LISTEN is the socket ops, but systemd passed only intake/);
 });

@@ -149,7 +149,7 @@ test("files that TLS cannot use stop the start before the database is asked, exi
   }, "postgres://nobody:hunter2@127.0.0.1:1/none");
   assert.equal(code, 2);
   assert.equal(stdout, "");
-  assert.match(stderr, /TLS_CERT_FILE does not hold .*\n.*TLS_KEY_FILE does not hold/);
+  assert.match(stderr, /TLS_CERT_FILE is not valid PEM .*\n.*TLS_KEY_FILE is not valid PEM/);
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+|hunter2/);
 });
 
