@@ -147,7 +147,11 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
     const found = of(check).find((line) => text.test(line.text) && mend.test(line.mend ?? ""));
     assert.equal(found?.state, state, `${check}: ${text}\n${JSON.stringify(of(check), null, 2)}`);
   };
-  has("Settings, service", /INTAKE_LISTN is not a setting; did you mean INTAKE_LISTEN\?/, /docs\/configuration\.md/);
+  has(
+    "Settings, service",
+    /INTAKE_LISTN is not a setting; did you mean INTAKE_LISTEN\?/,
+    /docs\/configuration\.md/,
+  );
   assert.equal(stdout.split("INTAKE_LISTN is not a setting").length, 2, "both processes read it");
   has(
     "Settings, service",
