@@ -1,8 +1,6 @@
 /**
  * The integration brief: what a partner's developer has to know, as one page of Markdown. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { contactSentence } from "../contract/contact.ts";

@@ -1,8 +1,6 @@
 /**
  * The clients that the brief and the site show: a program of one file in each language. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { limits } from "../contract/limits.ts";

@@ -1,8 +1,6 @@
 /**
  * A button above each block of code that copies it: for pages that are whole without a script. `scripts/build_playground.ts`
  * makes `copy_buttons.json` of this, for the pages that run nothing else.
- *
- * @module
  */
 
 /// <reference lib="dom" />

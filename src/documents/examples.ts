@@ -1,8 +1,6 @@
 /**
  * Request bodies to learn from, each with the answer that the intake gives: for the documents and the
  * playground. Tests post every one of them. This module is browser compatible.
- *
- * @module
  */
 
 import { type Flag, flagNames, flags, type Reason } from "../contract/fields.ts";

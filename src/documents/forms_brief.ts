@@ -1,8 +1,6 @@
 /**
  * The integration brief of the tenant forms: what the developer of a customer's website has to know, as one page of
  * Markdown. Tests run every line of its code. This module is browser compatible.
- *
- * @module
  */
 
 import { contactSentence } from "../contract/contact.ts";

@@ -2,8 +2,6 @@
  * What the documents say beside fields and codes: the rules for callers, the retry policy, the meaning of the key
  * check, the limits as people read them. Text is Markdown of one line; numbers come from `contract/limits.ts`. This module
  * is browser compatible.
- *
- * @module
  */
 
 import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";

@@ -1,8 +1,4 @@
-/**
- * The handlers of the published documents: compressed for whoever accepts that, with a strong `ETag`.
- *
- * @module
- */
+/** The handlers of the published documents: compressed for whoever accepts that, with a strong `ETag`. */
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { CompressedText } from "../http/cached_response.ts";

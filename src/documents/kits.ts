@@ -2,8 +2,6 @@
  * The client kits, as the brief, the playground and the site tell of them. This module is browser compatible.
  *
  * Source: SPEC, What the service does; `kits/` has the kits, and `scripts/build_kits.ts` gathers this from it.
- *
- * @module
  */
 
 import gathered from "./kits.json" with { type: "json" };

@@ -1,8 +1,4 @@
-/**
- * The parts that the briefs are made of, as Markdown. This module is browser compatible.
- *
- * @module
- */
+/** The parts that the briefs are made of, as Markdown. This module is browser compatible. */
 
 /** The cells of one row. */
 export type Cells = readonly string[];

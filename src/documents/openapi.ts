@@ -1,8 +1,6 @@
 /**
  * The OpenAPI document, from the tables that the validator and the handlers use. This module is browser
  * compatible.
- *
- * @module
  */
 
 import { placeholders } from "./examples.ts";

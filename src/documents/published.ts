@@ -1,8 +1,6 @@
 /**
  * The published documents: where each one is, as what, and how it may be kept. The handlers serve them and
  * the OpenAPI document describes them from this table. This module is browser compatible.
- *
- * @module
  */
 
 import { limits } from "../contract/limits.ts";

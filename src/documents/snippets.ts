@@ -1,8 +1,6 @@
 /**
  * Code for callers to paste, as the brief and the playground show it. Tests run every line of it. This
  * module is browser compatible.
- *
- * @module
  */
 
 import { limits } from "../contract/limits.ts";

@@ -1,8 +1,4 @@
-/**
- * The answer that the intake would give to a body, from the validator that it uses.
- *
- * @module
- */
+/** The answer that the intake would give to a body, from the validator that it uses. */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
 import { placeholders } from "../documents/examples.ts";

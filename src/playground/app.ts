@@ -1,8 +1,6 @@
 /**
  * The playground's script: takes what is typed, asks the validator, and shows the answer. It posts nothing but
  * the key check.
- *
- * @module
  */
 
 /// <reference lib="dom" />

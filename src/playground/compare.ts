@@ -1,8 +1,4 @@
-/**
- * A lead as typed beside the lead as stored, with what differs character by character.
- *
- * @module
- */
+/** A lead as typed beside the lead as stored, with what differs character by character. */
 
 import { fieldNames } from "../contract/fields.ts";
 import { dollars } from "../contract/limits.ts";

@@ -1,8 +1,6 @@
 /**
  * The few things that the page does with its elements. Text goes in as text only: the page's policy knows no
  * way to write markup.
- *
- * @module
  */
 
 /// <reference lib="dom" />

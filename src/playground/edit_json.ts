@@ -1,8 +1,6 @@
 /**
  * The body's JSON text: its parts for colouring; its members, where they stand, and how one is written, changed or taken
  * out without touching a character of the others.
- *
- * @module
  */
 
 import { fieldNames } from "../contract/fields.ts";

@@ -1,8 +1,6 @@
 /**
  * The JSON editor: a plain text area over a coloured copy of its text, in which the members that fail or are
  * flagged are underlined.
- *
- * @module
  */
 
 /// <reference lib="dom" />

@@ -1,8 +1,6 @@
 /**
  * The lead as a form. The JSON text is what counts: the form writes single members of it and leaves the rest
  * as it is.
- *
- * @module
  */
 
 /// <reference lib="dom" />

@@ -1,8 +1,6 @@
 /**
  * The one probe that production allows: `{}` with the caller's key. The key is read from its field when the
  * button is pressed, goes into one header, and is kept nowhere.
- *
- * @module
  */
 
 /// <reference lib="dom" />

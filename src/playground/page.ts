@@ -1,7 +1,5 @@
 /**
  * The pages of the playground and of the briefs. Each is whole without JavaScript: then it is the contract's documentation.
- *
- * @module
  */
 
 import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";

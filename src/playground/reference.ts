@@ -1,8 +1,4 @@
-/**
- * The page's reference: the contract's tables as markup, for readers with and without JavaScript.
- *
- * @module
- */
+/** The page's reference: the contract's tables as markup, for readers with and without JavaScript. */
 
 import { envelopeRows } from "../documents/brief.ts";
 import { documents } from "../documents/published.ts";

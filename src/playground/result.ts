@@ -1,8 +1,4 @@
-/**
- * The right-hand side of the page: the status, findings, the lead as stored, the answer, the command.
- *
- * @module
- */
+/** The right-hand side of the page: the status, findings, the lead as stored, the answer, the command. */
 
 /// <reference lib="dom" />
 

@@ -1,8 +1,6 @@
 /**
  * The vocabulary, live: what the validator looks terms up in, the suggestions of the form, and the list at the
  * bottom of the page.
- *
- * @module
  */
 
 /// <reference lib="dom" />

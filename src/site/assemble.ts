@@ -1,8 +1,6 @@
 /**
  * The pages of a site: its sources with their facts filled in, and one page for each area that the vocabulary has and no
  * source describes.
- *
- * @module
  */
 
 import { render, type Rendered } from "../http/markdown.ts";

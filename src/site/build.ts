@@ -1,8 +1,6 @@
 /**
  * Builds the site: content in, files out, and puts them where they are served from. The build asks neither for the time
  * nor for chance or the order of a folder, so that the same content makes the same bytes.
- *
- * @module
  */
 
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };

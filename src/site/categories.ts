@@ -1,8 +1,4 @@
-/**
- * The tree that the pages hang in: the site's menus, its contents and the table `category` are made from it.
- *
- * @module
- */
+/** The tree that the pages hang in: the site's menus, its contents and the table `category` are made from it. */
 
 /** A place in the tree. */
 interface Category {

@@ -1,8 +1,6 @@
 /**
  * The facts that sources name in double braces, so that no page repeats a number, a code or a list that lives elsewhere:
  * those of the contract, of the database, of the settings, and the schema of the site's own database.
- *
- * @module
  */
 
 import { envelopeRows } from "../documents/brief.ts";

@@ -2,8 +2,6 @@
  * The site as a graph of schema.org's things. Every node has an `@id`; its values are literals or references to other
  * nodes, never nested ones, so that the JSON-LD of the pages and the rows of `entity` and `edge` are two ways to write the
  * same.
- *
- * @module
  */
 
 import { Buffer } from "node:buffer";

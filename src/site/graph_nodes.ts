@@ -1,8 +1,4 @@
-/**
- * What each kind of page is about, as nodes of the site's graph: articles, APIs, terms, plans, kits, questions.
- *
- * @module
- */
+/** What each kind of page is about, as nodes of the site's graph: articles, APIs, terms, plans, kits, questions. */
 
 import { type ErrorRule, errors, formErrors } from "../contract/errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";

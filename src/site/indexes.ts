@@ -1,8 +1,4 @@
-/**
- * What programs read first: `sitemap.xml`, `robots.txt`, `llms.txt`, and each page in Markdown.
- *
- * @module
- */
+/** What programs read first: `sitemap.xml`, `robots.txt`, `llms.txt`, and each page in Markdown. */
 
 import { documents } from "../documents/published.ts";
 import { kits, kitsStatus, kitsSummary, kitsVersion } from "../documents/kits.ts";

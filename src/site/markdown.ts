@@ -1,8 +1,4 @@
-/**
- * What a database holds, as Markdown that stands for itself.
- *
- * @module
- */
+/** What a database holds, as Markdown that stands for itself. */
 
 import type { Plan } from "../store/serving/plans.ts";
 

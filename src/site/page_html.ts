@@ -1,8 +1,4 @@
-/**
- * A page as HTML: whole without JavaScript, with its graph in the head.
- *
- * @module
- */
+/** A page as HTML: whole without JavaScript, with its graph in the head. */
 
 import { type Markup, Markup as Raw, markup } from "../http/markup.ts";
 import { categories } from "./categories.ts";

@@ -1,8 +1,4 @@
-/**
- * The site's routes: the files of one folder.
- *
- * @module
- */
+/** The site's routes: the files of one folder. */
 
 import type { ReadBudget } from "../gate/rate.ts";
 import { text } from "../http/reply.ts";

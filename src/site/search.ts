@@ -1,8 +1,6 @@
 /**
  * `/search/?q=…`: the site's search, over the index in `site.data`. The page itself is a file of the site; what was found is
  * put into it.
- *
- * @module
  */
 
 import { readFile } from "node:fs/promises";

@@ -3,8 +3,6 @@
  *
  * Everything in it is sorted before it comes here, so that equal sites are equal files. 4 KiB pages, because a client
  * that reads over HTTP fetches whole pages; tables without a rowid, because then a row lies in the index that finds it.
- *
- * @module
  */
 
 import { closeSync, openSync, writeSync } from "node:fs";

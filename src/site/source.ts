@@ -17,8 +17,6 @@
  * | `area`        | the term of `project_area` that the page explains                                     |
  * | `service`     | the value of `project_service` that the page explains                                 |
  * | `synonyms`    | a list: what callers write for that term                                              |
- *
- * @module
  */
 
 import type { Plan } from "../store/serving/plans.ts";

@@ -1,8 +1,6 @@
 /**
  * The operations of the OpenAPI document: posts of leads and submissions, and everything that is read without a key. This
  * module is browser compatible.
- *
- * @module
  */
 
 import { errors, formErrors } from "../../contract/errors.ts";

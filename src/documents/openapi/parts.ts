@@ -1,8 +1,6 @@
 /**
  * The parts that the operations of the OpenAPI document share: references, headers, parameters, answers. This module is
  * browser compatible.
- *
- * @module
  */
 
 import { type ErrorCode, type ErrorRule, errors, unreadErrors } from "../../contract/errors.ts";

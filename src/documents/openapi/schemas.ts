@@ -4,8 +4,6 @@
  * They are written so that generated clients work, and go on working when an answer grows: one schema a shape, open
  * lists of values, no alternatives, no sets. `additionalProperties` stands only where further members are the point:
  * some generators make a map of a schema that has it, and send or read none of its members.
- *
- * @module
  */
 
 import { type ErrorCode, errors, type FormErrorCode, formErrors } from "../../contract/errors.ts";

@@ -1,8 +1,4 @@
-/**
- * What the report costs, counted in rows that the database touches.
- *
- * @module
- */
+/** What the report costs, counted in rows that the database touches. */
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
