@@ -31,7 +31,11 @@ type Tenant = Notes["tenants"][number];
  */
 export async function makeTenants(
   sql: postgres.Sql,
-  { how, crmUrl }: { readonly how: Chance; readonly crmUrl: string },
+  { how, crmUrl, hasOperators }: {
+    readonly how: Chance;
+    readonly crmUrl: string;
+    readonly hasOperators: boolean;
+  },
 ): Promise<Pick<Notes, "tenants" | "keys">> {
   const tenants: Tenant[] = [];
   const keys: Key[] = [];
@@ -76,7 +80,8 @@ export async function makeTenants(
   const routes = {
     north: { north: ["", ""] },
     south: { south: ["", ""], "south/kept": ["kept", ""], "south/contact": ["", "contact"] },
-    bare: {},
+    // An operator gives it a route in the end.
+    ...{ bare: hasOperators ? {} : { bare: ["", ""] } },
   } as const;
   for (const [slug, all] of Object.entries(routes)) {
     const made = await tenant(slug, all as unknown as Record<string, [string, string]>);

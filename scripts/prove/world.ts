@@ -149,7 +149,9 @@ export class World {
     const { plan, notes } = this;
     await this.sink.open(this.#ports[1] as number);
     const how = chance(plan.seed ^ 0x7e11);
-    const { tenants, keys } = await makeTenants(this.sql, { how, crmUrl: `${this.sink.url}/hook` });
+    const { tenants, keys } = await makeTenants(this.sql, {
+      ...{ how, crmUrl: `${this.sink.url}/hook`, hasOperators: plan.hasOperators },
+    });
     notes.tenants.push(...tenants);
     notes.keys.push(...keys);
     await this.actions?.start();
