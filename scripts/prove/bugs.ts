@@ -55,15 +55,6 @@ export const bugs: readonly Bug[] = [
     "'synchronous_commit', 'on'",
     "'synchronous_commit', 'off'",
   ]),
-  bug("unknown outcome accepted", "a commit whose outcome is unknown is answered 202", [
-    "cut_before_commit",
-    "cut_after_commit",
-    "cut_before_execute",
-  ], [
-    committer,
-    "for (const waiting of batch) waiting.reject(error);",
-    'for (const waiting of batch) waiting.resolve({ kind: "accepted", eventId: "0".repeat(38), receivedAt: "" });',
-  ]),
   bug("commit warning ignored", "a commit whose wait for the standby was cancelled is answered 202", [
     "standby_lost",
   ], [
@@ -101,17 +92,6 @@ export const bugs: readonly Bug[] = [
     `    on e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
       and k.revoked_at`,
   ]),
-  bug(
-    "dedupe by API key",
-    "an Idempotency-Key that is used with another key of the same customer makes a second event",
-    [],
-    [
-      intake,
-      '...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra, text))),',
-      `...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra, text))),
-    digest: digest128(\`\${keyId} \${idempotencyKey.kind === "present" ? idempotencyKey.text : canonicalText(lead, extra)}\`),`,
-    ],
-  ),
   bug("content window endless", "a lead of the day before yesterday makes today's a duplicate", [
     "day_passes",
   ], [accept, "make_interval(hours => greatest(p_window_hours, 24))", "make_interval(hours => 9000)"]),
@@ -120,16 +100,6 @@ export const bugs: readonly Bug[] = [
     "make_interval(hours => greatest(p_window_hours, 24))",
     "make_interval(hours => 0)",
   ]),
-  bug(
-    "answers of a batch exchanged",
-    "posts that share a commit are answered with one another's events",
-    [],
-    [
-      committer,
-      "const decision = decisions[index] as Decision;",
-      "const decision = decisions[batch.length - 1 - index] as Decision;",
-    ],
-  ),
   bug("order of ids", "ids begin with another time than that of acceptance", [], [
     accept,
     "v_id_start := event_id_at(v_now);",
@@ -139,11 +109,6 @@ export const bugs: readonly Bug[] = [
     accept,
     "e.content_digest <> l.content and",
     "e.content_digest = l.content and",
-  ]),
-  bug("spend lost", "what leads cost is not added to the campaign", [], [
-    accept,
-    "if array_remove(v_cost_cents, null) <> '{}' then",
-    "if false then",
   ]),
   bug("repeats counted twice", "the report has two repeats for each", [], [
     "src/service/commit_listener.ts",
@@ -183,16 +148,6 @@ export const bugs: readonly Bug[] = [
     claim,
     "lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0)",
     "lease_until = v_now + make_interval(days => 1)",
-  ]),
-  bug("claimed twice", "two processes claim the same row", [], [
-    claim,
-    `      for update skip locked
-`,
-    "",
-  ], [
-    claim,
-    "where o.ctid = d.place and (d.lease is null or d.spent < p_attempts_max)",
-    "where o.event_id = d.event_id",
   ]),
   bug(
     "settle error swallowed",
@@ -241,11 +196,6 @@ export const bugs: readonly Bug[] = [
     "  perform ensure_synchronous_commit();",
     "  perform ensure_synchronous_commit(); if p_form_id <> '' then perform set_config('synchronous_commit', 'off', true); end if;",
   ]),
-  bug("retention not queued", "what a tenant with a retention gets is not delivered", ["with_operators"], [
-    accept,
-    "select i.event_id, i.tenant_id, v_now from inserted as i",
-    "select i.event_id, i.tenant_id, v_now from (select i.* from inserted as i join tenant as t on t.id = i.tenant_id and t.retention_days is null) as i",
-  ]),
   bug("lease fence off by one", "a late retry resets the row that another has claimed", ["with_operators"], [
     settle,
     `where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
@@ -267,11 +217,6 @@ export const bugs: readonly Bug[] = [
     "sql/functions/disable_tenant.sql",
     "where k.tenant_id = v_id and k.revoked_at is null",
     "where k.tenant_id = v_id and k.surface = 'intake' and k.revoked_at is null",
-  ]),
-  bug("form window too long", "a form of twelve minutes ago makes this one a duplicate", ["with_operators"], [
-    accept,
-    "greatest(p_form_window_minutes, 10)",
-    "greatest(p_form_window_minutes, 12)",
   ]),
   bug("aside outlives its person", "an erasure leaves what was kept aside", ["with_operators"], [
     "sql/functions/erase_event.sql",

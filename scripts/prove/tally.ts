@@ -13,7 +13,6 @@ type Counts = Record<string, number>;
 export class Tally {
   readonly #run: Counts = {};
   readonly #answers: Counts = {};
-  readonly #events: Counts = {};
   readonly #done: Counts = {};
   readonly #verbs: Counts = {};
   readonly #violations: Counts = {};
@@ -24,7 +23,6 @@ export class Tally {
     violations: readonly Violation[],
     runMs: number,
   ) {
-    const taken = arrived.filter(({ said }) => said !== null && said >= 200 && said < 300);
     const done = (kind: RegExp) => happened.filter((one) => kind.test(one.kind)).length;
     for (const { answer } of asked) add(this.#answers, { [answer?.status ?? "no answer"]: 1 });
     for (const { kind } of happened) add(this.#done, { [kind]: 1 });
@@ -37,17 +35,8 @@ export class Tally {
       "actions process killed (SIGKILL)": done(/^actions_kill$/),
       "things done to the parts in all": happened.length,
       "requests": asked.length,
-    });
-    add(this.#events, {
       "events stored": tables.events.length,
-      "leads and forms kept aside as collisions": tables.collisions.length,
-      "attempts on record": tables.attempts.length,
       "requests and calls downstream": arrived.length,
-      "taken downstream": taken.length,
-      "repeats of what was taken": taken.length - new Set(taken.map(({ eventId }) => eventId)).size,
-      "dead, and put back": rest.replayed.length,
-      "keys revoked": rest.revoked.length,
-      "looks at health": rest.looks.length,
     });
     add(this.#verbs, rest.verbs);
   }
@@ -62,7 +51,6 @@ export class Tally {
     const parts = {
       "Run": this.#run,
       "Requests by answer": this.#answers,
-      "Events and deliveries": this.#events,
       "Done to the parts": this.#done,
       "Verbs": this.#verbs,
       "Violations": this.violations === 0 ? { "of any rule": 0 } : this.#violations,
