@@ -1,10 +1,9 @@
 /**
- * The integration brief: what a partner's developer has to know, as one page of Markdown. This module is browser
- * compatible.
+ * The integration brief for the partner's developer, as a page of Markdown. This module is browser compatible.
  */
 
 import { contactSentence } from "../contract/contact.ts";
-import { type ErrorCode, errors } from "../contract/errors.ts";
+import { errors } from "../contract/errors.ts";
 import {
   type FieldName,
   fieldNames,
@@ -32,7 +31,18 @@ import {
   rules,
 } from "./guidance.ts";
 import { kitsStatus, kitsSummary, kitsVersion, kitTabs } from "./kits.ts";
-import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table, tabs } from "./markdown.ts";
+import {
+  bullets,
+  type Cells,
+  code,
+  errorTable,
+  jsonCode,
+  memberList,
+  named,
+  numbered,
+  table,
+  tabs,
+} from "./markdown.ts";
 import { documents } from "./published.ts";
 import { shellSnippets } from "./snippets.ts";
 
@@ -55,14 +65,14 @@ export const normalizedExamples: readonly NormalizedExample[] = [
     sent: "(555) 123-4567",
     stored: "+15551234567",
     about:
-      "Ten digits with an area code from 2 on, in any formatting, are a US or Canadian number. Nothing checks that it exists.",
+      "Ten digits with an area code from 2 on, in any formatting, are a US or Canadian number. Whether it exists is not checked.",
   },
   {
     field: "phone",
     sent: "tel:1.613.555.0147",
     stored: "+16135550147",
     country: "MX",
-    about: "So are 1 or +1 and ten such digits, whatever the country.",
+    about: "So is 1 or +1 and ten such digits, whatever the country.",
   },
   {
     field: "phone",
@@ -70,7 +80,7 @@ export const normalizedExamples: readonly NormalizedExample[] = [
     stored: "55 1234 5678",
     country: "MX",
     flag: "phone_unnormalized",
-    about: "Ten bare digits with a `country` whose calling code is not 1 are not one.",
+    about: "Ten bare digits with a `country` whose calling code is not 1 are no US or Canadian number.",
   },
   {
     field: "phone",
@@ -84,7 +94,7 @@ export const normalizedExamples: readonly NormalizedExample[] = [
     sent: "+44 20 7946 0123",
     stored: "+44 20 7946 0123",
     flag: "phone_unnormalized",
-    about: "Another country's number: stored as sent.",
+    about: "A number of another country: stored as sent.",
   },
   {
     field: "zip",
@@ -106,7 +116,7 @@ export const normalizedExamples: readonly NormalizedExample[] = [
     country: "GB",
     about: "Anything else is left alone.",
   },
-  { field: "country", sent: "united states", stored: "US", about: "A name that is known, in any case." },
+  { field: "country", sent: "united states", stored: "US", about: "A known name, in any case." },
   {
     field: "country",
     sent: "Deutschland",
@@ -114,18 +124,23 @@ export const normalizedExamples: readonly NormalizedExample[] = [
     flag: "country_unrecognized",
     about: "Any other name: send the code, `DE`.",
   },
-  { field: "state", sent: "or", stored: "OR", about: "Two letters are upper-cased, more are left alone." },
+  {
+    field: "state",
+    sent: "or",
+    stored: "OR",
+    about: "Two letters are upper-cased; anything longer is left alone.",
+  },
   {
     field: "project_area",
     sent: " KITCHEN ",
     stored: "kitchen",
-    about: "A term that is known is stored as the vocabulary spells it.",
+    about: "A known term is stored in the spelling of the vocabulary.",
   },
   {
     field: "project_service",
     sent: " Repair ",
     stored: "repair",
-    about: "Case and space around it do not matter.",
+    about: "Case and surrounding space are ignored.",
   },
   { field: "cost", sent: "12.345", stored: "12.35", about: "Rounded to cents, half a cent up." },
 ];
@@ -140,17 +155,17 @@ export const envelopeRows: readonly Cells[] = [
     "`cost`",
     "no",
     `${dollars(limits.costCentsMin)}–${dollars(limits.costCentsMax)}`,
-    "A number: what the contact cost, in US dollars, charged to the customer. When your key belongs to a campaign, it adds to what the campaign has spent. No charge: leave it out, do not send 0. The only value that is refused (`out_of_range`) rather than flagged.",
+    "A number: the price of the contact in US dollars, charged to the customer. If your key belongs to a campaign, it adds to the campaign's spend. If there is no charge, omit it; do not send 0. The only value that is refused (`out_of_range`) instead of flagged.",
   ],
   ["`extra`", "reserved", "", "Do not send it. Anything but an object makes the whole body `invalid_json`."],
-  ["`source`", "not a field", "", "The key's label is the source. One that is sent is kept under `extra`."],
-  ["anything else", "no", "", "Kept as it was sent, under `extra`, and flagged `extra_fields_preserved`."],
+  [
+    "`source`",
+    "not a field",
+    "",
+    "The key's label is the source. A `source` in the body is kept under `extra`.",
+  ],
+  ["anything else", "no", "", "Kept as sent, under `extra`, and flagged `extra_fields_preserved`."],
 ];
-
-const errorRows: readonly Cells[] = (Object.keys(errors) as ErrorCode[]).map((name) => {
-  const { status, condition, callerAction, retry } = errors[name];
-  return [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry];
-});
 
 const normalizedRows: readonly Cells[] = normalizedExamples.map((
   { field, sent, country, stored, flag, about },
@@ -161,24 +176,21 @@ const normalizedRows: readonly Cells[] = normalizedExamples.map((
   about,
 ]);
 
-const members = (rows: readonly { readonly name: string; readonly about: string }[]) =>
-  bullets(rows.map(({ name, about }) => `\`${name}\`: ${about}`));
-
 function opening(baseUrl: string, contact: string | null): string {
   const shell = shellSnippets(baseUrl);
   return `\
 # Lead intake: integration brief
 
-One lead, one HTTPS \`POST\`, one honest answer: a 202 means that the lead is on disk, and that its delivery is too. No
-SDK, no OAuth, no webhook, nothing to poll.
+Send each lead with one HTTPS \`POST\`. A 202 means that the lead and its delivery record are on disk. You need no SDK, no
+OAuth and no webhook, and there is nothing to poll.
 
 - Endpoint: \`POST ${baseUrl}/v1/intake\`
 - OpenAPI 3.0: <${baseUrl}${documents.openapi.path}>
 - Playground, which runs the real validator in your browser and posts nothing: <${baseUrl}${documents.playground.path}>
-- This page in a browser, with buttons that copy: <${baseUrl}${documents.briefPage.path}>
+- This page in a browser, with copy buttons: <${baseUrl}${documents.briefPage.path}>
 - Vocabulary: <${baseUrl}/v1/vocabulary> · Health: <${baseUrl}/healthz>
 
-This page is generated from the tables that the service itself works with, and served live. Fetch it, do not copy it.
+This page is generated from the tables that the service itself uses, and served live. Fetch it instead of copying it.
 The commands below read your key from the environment variable \`LEADS_API_KEY\`.
 
 ## 1. Check the key
@@ -214,17 +226,17 @@ ${
       [
         "`Idempotency-Key`",
         "recommended",
-        `Your name for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`, sent once. All keys of one customer share one namespace: a bare number can collide with another source's lead, whose \`event_id\` you would get with a silent 200 while yours is not stored. Not a timestamp, not made anew for a try. Without it the same normalized lead is a repeat for ${limits.contentWindowHours} hours.`,
+        `Your id for the lead, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${placeholders.idempotencyKey}\`, in one header. All keys of a customer share one namespace: a bare number can collide with a lead of another source, and you then get a 200 with that lead's \`event_id\` while yours is not stored. Do not use a timestamp, and do not generate a new one for each try. Without the header, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
       ],
       [
         "`X-Request-Id`",
         "optional",
-        `Your name for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one, yours or ours, and so have our logs. An edge may add the header a second time, with the same value: take the first.`,
+        `Your id for the request, up to ${limits.requestIdLengthMax} characters. Every answer and our logs contain it, or an id of ours. An edge may repeat the header with the same value: use the first.`,
       ],
     ])
   }
 
-The checks come in this order: limit per address, method, size, key, limit per key, validation, idempotency and commit.
+The service checks in this order: limit per address, method, size, key, limit per key, validation, idempotency and commit.
 `;
 }
 
@@ -236,22 +248,22 @@ One JSON object, UTF-8. All fields are strings, except \`cost\`. A field of the 
 
 ${table(["Field", "Required", "Cap", "Rules"], envelopeRows)}
 
-Before it is stored, beside the body as you posted it:
+The service keeps the body as you posted it, and normalizes the lead before it stores it:
 
 ${bullets(normalization)}
 
-By example:
+Examples:
 
 ${table(["Field", "You send", "Stored", "Why"], normalizedRows)}
 
-The vocabulary, \`GET /v1/vocabulary\`, may be kept for ${
+You may cache the vocabulary, \`GET /v1/vocabulary\`, for ${
   limits.vocabularyMaxAgeSeconds / 60
 } minutes. \`project_area\` lists
-the terms in use, each with \`area\` and \`status\`; it grows without notice, and retired terms are not listed.
-\`project_service\` lists the four services and does not grow; \`required\` the required fields. A status is one of these,
-and both are accepted exactly alike:
+the terms in use, each with \`area\` and \`status\`; it grows without notice and omits retired terms.
+\`project_service\` lists the four services and does not grow; \`required\` lists the required fields. There are two statuses,
+and both are accepted alike:
 
-${bullets(Object.entries(vocabularyStatuses).map(([name, about]) => `\`${name}\`: ${about}`))}
+${memberList(Object.entries(vocabularyStatuses).map(([name, about]) => ({ name, about })))}
 `;
 
 const answers = `\
@@ -269,7 +281,7 @@ ${
   })
 }
 
-${members(acknowledgementMembers)}
+${memberList(acknowledgementMembers)}
 
 ${
   table(["Status", "`status`", "Means"], [
@@ -277,16 +289,16 @@ ${
     [
       "200",
       "`duplicate`",
-      "This `Idempotency-Key` was accepted before: the first lead's `event_id`, no second lead, whatever this body says. A success.",
+      "A success: this `Idempotency-Key` was accepted before. You get the first lead's `event_id`; no second lead is stored, whatever the body says.",
     ],
   ])
 }
 
-Delivery to the customer's CRM and mail follows by itself and is repeated until it works. No webhook, callback or status
-tells you of it; the 202 is the only confirmation.
+The service then delivers the lead to the customer's CRM and mail, and retries until it succeeds. No webhook, callback or
+status reports this; the 202 is the only confirmation.
 
-No other answer promises anything. A 4xx has stored nothing; after a 503 or a time-out the retry, under the same
-\`Idempotency-Key\`, finds out what became of the lead.
+No other answer confirms anything. After a 4xx nothing is stored; after a 503 or a time-out, retry with the same
+\`Idempotency-Key\` to find out whether the lead was accepted.
 
 ${
   jsonCode({
@@ -297,23 +309,23 @@ ${
   })
 }
 
-${members(errorMembers)}
+${memberList(errorMembers)}
 
-${table(["Status", "`error`", "When", "Do", "Retry"], errorRows)}
+${errorTable(errors)}
 
 ${
   named(rateHeaderNames)
-} tell what is left of each limit. Answers may gain members and codes: ignore what you do not
-know.
+} show the remaining budget of each limit. Answers may gain members and codes: ignore those that you do
+not know.
 
 \`GET /healthz\` answers ${healthMembers.map(({ name, about }) => `\`${name}\` (${about})`).join(", ")}.
 
 ## 6. Flags
 
-Observations on an accepted lead. Never rejections; never retry because of one. There may be new ones.
+Flags are observations on an accepted lead, not rejections: never retry because of one. New flags may be added.
 
-Look at \`extra_fields_preserved\` before you go live: it also appears when an optional field is misspelled (\`zipcode\` for
-\`zip\`), and what the field says reaches nobody.
+Check for \`extra_fields_preserved\` before you go live: it also appears when you misspell an optional field (\`zipcode\` for
+\`zip\`), and that value then reaches nobody.
 
 ${table(["Flag", "Means"], flagNames.map((flag) => [`\`${flag}\``, flags[flag]]))}
 `;
@@ -343,15 +355,15 @@ ${
     )
   }
 
-Types for a client of your own in TypeScript:
+To generate types for your own client in TypeScript:
 
 ${code("sh", shell.types)}
 
-Generators of other languages read the same document; the service's tests make clients for TypeScript, Python, Go and Java
-of it and post leads with them. With openapi-generator set \`disallowAdditionalPropertiesIfNotPresent=false\`, so that your
-client goes on reading answers that have gained a member.
+Generators for other languages read the same document; the service's tests generate clients for TypeScript, Python, Go and
+Java and post leads with them. With openapi-generator, set \`disallowAdditionalPropertiesIfNotPresent=false\`, so that your
+client still reads answers that gain a member.
 
-The terms of \`project_area\`, live:
+To list the terms of \`project_area\`:
 
 ${code("sh", shell.vocabulary)}
 

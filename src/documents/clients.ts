@@ -28,7 +28,7 @@ export type ClientLanguage = keyof typeof clients;
 
 /** What they have in common, in a sentence or two. */
 export const clientsSummary =
-  "One file, nothing to install. Each reads its key from the environment, gives up a try after a time-out, sends the same `Idempotency-Key` on every retry, and retries as the policy says; a 401 is told to a person, a 422 with its `fields` and `detail`.";
+  "Each is one file with nothing to install. It reads its key from the environment, limits each try with a time-out, sends the same `Idempotency-Key` on every retry, and follows the retry policy; it reports a 401 to a person, and a 422 with its `fields` and `detail`.";
 
 /** A program of one file that sends a lead, with the standard library alone. */
 export function pythonClient(baseUrl: string): string {

@@ -1,10 +1,10 @@
 /**
- * The integration brief of the tenant forms: what the developer of a customer's website has to know, as one page of
- * Markdown. Tests run every line of its code. This module is browser compatible.
+ * The integration brief of the forms for website developers, as a page of Markdown; tests run its code. This module is
+ * browser compatible.
  */
 
 import { contactSentence } from "../contract/contact.ts";
-import { type FormErrorCode, formErrors } from "../contract/errors.ts";
+import { formErrors } from "../contract/errors.ts";
 import {
   attributionNames,
   attributionSources,
@@ -18,20 +18,31 @@ import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
 import { placeholders } from "./examples.ts";
 import { detailAbout, formLimitRows } from "./guidance.ts";
-import { bullets, type Cells, code, jsonCode, named, numbered, sentence, table, tabs } from "./markdown.ts";
+import {
+  bullets,
+  type Cells,
+  code,
+  errorTable,
+  jsonCode,
+  memberList,
+  named,
+  numbered,
+  table,
+  tabs,
+} from "./markdown.ts";
 import { documents } from "./published.ts";
 import { shellQuoted, unindented } from "./snippets.ts";
 
-/** The rules for whoever builds the website. Source: SPEC, Tenant forms; DECISIONS, Forms. */
+/** The rules for website developers. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export const formRules = [
-  "One submission a `POST`, from your web server, over HTTPS, while the visitor waits. There is no CORS: a browser cannot post here.",
-  "The key lives in a secret store and travels only in the `X-API-Key` header: never in a page, in code, a URL or a log.",
+  "Send one submission a `POST`, from your web server, over HTTPS, while the visitor waits. There is no CORS: a browser cannot post here.",
+  "Keep the key in a secret store and send it only in the `X-API-Key` header: never in a page, in code, a URL or a log.",
   "Check key and form with `{}`, never with an invented visitor.",
-  `Put the honeypot into the form: a text field \`${honeypotName}\` that people do not see. Send it along as it comes.`,
-  `Send ${named(attributionSources)} along: the campaign is read from them.`,
-  "Send what the visitor wrote, as it was written. Nothing is trimmed, and nothing has to be guessed.",
-  "On 202 and 200 thank the visitor. On `missing_required` show the visitor what is missing.",
-  "Retry 5xx, time-outs and 429 only, as the retry policy says.",
+  `Put the honeypot into the form: a text field \`${honeypotName}\` that people do not see. Send its value unchanged.`,
+  `Send ${named(attributionSources)}: the service reads the campaign from them.`,
+  "Send what the visitor wrote, unchanged: the service trims nothing.",
+  "On 202 and 200, thank the visitor. On `missing_required`, show the visitor what is missing.",
+  "Retry only 5xx, time-outs and 429, following the retry policy.",
 ] as const;
 
 /** What each answer to the probe says. Source: SPEC, Tenant forms (probe). */
@@ -42,18 +53,18 @@ export const formKeyCheck = [
   },
   {
     answer: "401 `unauthorized`",
-    meaning: "The key is missing, mistyped or revoked, or it is a key for leads.",
+    meaning: "The key is missing, mistyped or revoked, or it is an intake key.",
   },
-  { answer: "403 `tenant_mismatch`", meaning: "The address names another customer than the key's." },
+  { answer: "403 `tenant_mismatch`", meaning: "The address names a customer other than the key's." },
   { answer: "404 `form_not_found`", meaning: "The customer has no such form." },
   {
     answer: "429 `rate_limited`",
-    meaning: "Too many posts. The limit of your address says nothing about the key.",
+    meaning: "Too many posts. If the limit of your address was reached, this says nothing about the key.",
   },
-  { answer: "503 `not_accepting`", meaning: "The service cannot look the key up just now. Try again." },
+  { answer: "503 `not_accepting`", meaning: "The service cannot look up the key at the moment. Try again." },
   {
     answer: "connection refused, or a time-out",
-    meaning: "`http://` instead of `https://`, or your network blocks the way out.",
+    meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
   },
 ] as const;
 
@@ -61,35 +72,35 @@ export const formKeyCheck = [
 export const formBodyRows: readonly Cells[] = [
   [
     "whatever the form collects",
-    "Text, numbers, `true`, `false` or `null`, kept as they were sent. An array or an object is `invalid_json`.",
+    "Text, numbers, `true`, `false` or `null`, kept as sent. An array or an object is `invalid_json`.",
   ],
   [
     "the form's required fields",
-    "As the operator has set the form up; the probe names them. Missing, `null` or blank is `missing_required`; 0 and `false` fill a field in.",
+    "The operator sets them; the probe lists them. A missing, `null` or blank one is `missing_required`; 0 and `false` count as filled in.",
   ],
   [
     `\`${honeypotName}\``,
-    "The honeypot. Anything in it marks a bot: the answer is the same, and nothing is delivered. Blank, `null` and `false` are an empty one.",
+    "The honeypot. Any value marks a bot: the answer is the same, and nothing is delivered. Blank, `null` and `false` count as empty.",
   ],
   [
     named(attributionSources),
-    `The page's address and the one before it. ${
+    `The address of the page and of its referrer. ${
       named(attributionNames)
-    } are read from the query of the first and, for those that are missing, of the second.`,
+    } are read from the query of the first, and from the second if the first lacks them.`,
   ],
   [
     `\`${startedAtName}\``,
-    "When the form was opened: ISO 8601 with its zone, or Unix time in seconds or milliseconds. A form that was filled in faster than people can counts as a sign of a bot.",
+    "When the form was opened: ISO 8601 with its zone, or Unix time in seconds or milliseconds. A form filled in faster than a person could is a sign of a bot.",
   ],
-  [`\`${formKeyName}\``, "Ignored: the address says which form it is."],
+  [`\`${formKeyName}\``, "Ignored: the address names the form."],
 ];
 
 /** What becomes of a submission. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export const formOutcomes = [
-  "It is stored and delivered to the customer's CRM and mail, in the background, again and again until it works. No webhook and no status tells of it.",
-  "Or it is held as spam, because of its content or of the honeypot: stored, not delivered, and answered exactly like any other, so that a bot learns nothing. The customer's operator can release it.",
-  "An email address that does not look like one is kept as it was sent, and the customer reads a note beside it (`email_shape_suspect` in the webhook). The answer is the same: check it in the page, while the visitor can mend it.",
-  `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any under a used \`Idempotency-Key\`. Nothing further is delivered.`,
+  "It is stored and delivered to the customer's CRM and mail in the background, with retries until that succeeds. No webhook or status reports it.",
+  "Or it is held as spam, because of its content or the honeypot: stored, not delivered, and answered like any other, so that a bot learns nothing. The customer's operator can release it.",
+  "An email address that does not look like one is kept as sent, and the customer sees a note (`email_shape_suspect` in the webhook). The answer is the same, so check addresses in the page, while the visitor can correct them.",
+  `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any submission with a used \`Idempotency-Key\`. Nothing more is delivered.`,
 ] as const;
 
 /** What an acknowledgement has. Source: DECISIONS, Forms. */
@@ -98,25 +109,25 @@ export const submissionMembers = [
   {
     name: "submission_id",
     about:
-      "Names the submission, for you and for support. Opaque: never parse it. A repeat has the first one's.",
+      "Identifies the submission, for you and for support. Opaque: never parse it. A repeat has the id of the first.",
   },
   { name: "received_at", about: "When it was accepted: UTC, ISO 8601." },
 ] as const;
 
 /** What an error body has. Source: DECISIONS, Forms and Decided since. */
 export const formErrorMembers = [
-  { name: "error", about: "Machine code, always there." },
+  { name: "error", about: "Machine-readable code, always present." },
   {
     name: "request_id",
     about:
-      "The request's id. Not in the body of 413 and of the 429 of an address; the header `X-Request-Id` is on those too.",
+      "The request's id. The body of a 413 and of the per-address 429 does not have it; the header `X-Request-Id` is always present.",
   },
   {
     name: "fields",
     about:
       "With `missing_required`: every field that is missing, each `required`. With `invalid_json`, when the `Idempotency-Key` is `too_long`.",
   },
-  { name: "detail", about: `With 400 and 401, perhaps: ${detailAbout}` },
+  { name: "detail", about: `Optional, with 400 and 401: ${detailAbout}` },
 ] as const;
 
 /** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */
@@ -124,8 +135,8 @@ export const formRetryPolicy = [
   "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`. Never retry any other 4xx.",
   `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few tries, ${
     limits.requestTimeoutMs / 1000
-  } s in all, keep what was written, and say so.`,
-  `Send the same body on every retry: within ${limits.formContentWindowMinutes} minutes it is the same submission. For longer, send an \`Idempotency-Key\`, another one for each submission.`,
+  } s in all, keep what the visitor wrote, and say so.`,
+  `Send the same body on every retry; within ${limits.formContentWindowMinutes} minutes it is the same submission. If you retry for longer, send an \`Idempotency-Key\`, a new one for each submission.`,
   "Log `request_id` on every failure.",
 ] as const;
 
@@ -134,8 +145,8 @@ export const formDefinitionOfDone = [
   "The key check answers 400 `missing_required`.",
   "A submission with a sandbox key (`form_test_…`) answers 202.",
   "Its repeat answers 200 with the same `submission_id`.",
-  "What a visitor leaves out is shown to the visitor.",
-  `\`${honeypotName}\` is in the form, out of sight, and sent along; so are ${named(attributionSources)}.`,
+  "The page shows visitors what they left out.",
+  `\`${honeypotName}\` is in the form, hidden, and sent; so are ${named(attributionSources)}.`,
   "429 and 503 are retried with backoff and jitter.",
   "A 401, 403 or 404 alerts a person.",
   "No key is in a page, in code, a URL or a log.",
@@ -293,14 +304,6 @@ export function formPhp(formUrl: string): string {
   `);
 }
 
-const errorRows: readonly Cells[] = (Object.keys(formErrors) as FormErrorCode[]).map((name) => {
-  const { status, condition, callerAction, retry } = formErrors[name];
-  return [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry];
-});
-
-const members = (rows: readonly { readonly name: string; readonly about: string }[]) =>
-  bullets(rows.map(({ name, about }) => `\`${name}\`: ${about}`));
-
 function opening(
   urls: { readonly forms: string; readonly intake: string },
   { formUrl, contact }: { readonly formUrl: string; readonly contact: string | null },
@@ -310,19 +313,19 @@ function opening(
 # Tenant forms: integration brief
 
 For developers of a customer's websites: what a visitor submits reaches the customer's CRM and inbox.
-One submission, one HTTPS \`POST\` from your web server; a 202 means that it is on disk, and that its delivery is too. A
-lead provider uses the [lead intake](${urls.intake}${documents.brief.path}) instead.
+Send each submission with one HTTPS \`POST\` from your web server. A 202 means that it and its delivery record are on disk.
+If you provide leads, use the [lead intake](${urls.intake}${documents.brief.path}) instead.
 
 - Endpoint: \`POST ${urls.forms}/v1/forms/{tenant}/{form_key}\`
-- Health: <${urls.forms}/healthz>, plain text: \`ok\`, or 503 when nothing is being taken
-- This page in a browser, with buttons that copy: <${urls.intake}${documents.formsBriefPage.path}>
+- Health: <${urls.forms}/healthz>, plain text: \`ok\`, or 503 when the service accepts nothing
+- This page in a browser, with copy buttons: <${urls.intake}${documents.formsBriefPage.path}>
 - OpenAPI 3.0: <${urls.intake}${documents.openapi.path}>
 
-\`{tenant}\` is the customer's slug and has to be the one of the key; \`{form_key}\` names one of the customer's forms. The
+\`{tenant}\` is the customer's slug and must match the key; \`{form_key}\` names one of the customer's forms. The
 operator sets the form up, with its required fields, and issues the key. In the examples the form is \`${formPlaceholders.formKey}\`
-of \`${formPlaceholders.tenant}\`: put in yours. The key is read from the environment variable \`FORMS_API_KEY\`.
+of \`${formPlaceholders.tenant}\`: replace both. The key is read from the environment variable \`FORMS_API_KEY\`.
 
-This page is generated from the tables that the service itself works with, and served live. Fetch it, do not copy it.
+This page is generated from the tables that the service itself uses, and served live. Fetch it instead of copying it.
 
 ## 1. Check key and form
 
@@ -332,8 +335,8 @@ An empty object is the probe. It stores, delivers and emails nothing, and consum
 
 ${table(["Answer", "Means"], formKeyCheck.map(({ answer, meaning }) => [answer, meaning]))}
 
-The key is shown once, when it is issued. To rotate it get a second one, cut over, then have the first one revoked, which
-takes effect at once.${contact === null ? "" : ` ${contactSentence(contact)}`}
+The key is shown once, when it is issued. To rotate it, get a second one, cut over, then have the first one revoked, which
+takes effect immediately.${contact === null ? "" : ` ${contactSentence(contact)}`}
 
 ## 2. Eight rules
 
@@ -350,24 +353,24 @@ ${
       [
         "`X-API-Key`",
         "required",
-        "A key that was issued to the customer for forms: `form_live_…`, or `form_test_…`.",
+        "A forms key of the customer: `form_live_…`, or `form_test_…`.",
       ],
       ["`Content-Type`", "required", "`application/json`"],
       ["`Content-Encoding`", "none", "A compressed body is 400 `invalid_json`."],
       [
         "`Idempotency-Key`",
         "optional",
-        `Your name for the submission, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${formPlaceholders.idempotencyKey}\`: for a site that retries for longer than ${limits.formContentWindowMinutes} minutes. All forms of a customer share one namespace, apart from its leads; another submission under a used one is answered 200 and not delivered.`,
+        `Your id for the submission, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${formPlaceholders.idempotencyKey}\`: for sites that retry for longer than ${limits.formContentWindowMinutes} minutes. All forms of a customer share one namespace, separate from its leads; another submission with a used one is answered 200 and not delivered.`,
       ],
       [
         "`X-Request-Id`",
         "optional",
-        `Your name for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one. An edge may add the header a second time, with the same value: take the first.`,
+        `Your id for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one. An edge may repeat the header with the same value: use the first.`,
       ],
     ])
   }
 
-The checks come in this order: limit per address, method, size, key (401), tenant (403), limit per customer, form (404),
+The service checks in this order: limit per address, method, size, key (401), tenant (403), limit per customer, form (404),
 body (400), idempotency and commit.
 `;
 }
@@ -379,7 +382,7 @@ A flat JSON object, UTF-8. Required fields are checked before the honeypot.
 
 ${table(["Member", "Rules"], formBodyRows)}
 
-The honeypot in HTML, for one:
+The honeypot in HTML, for example:
 
 ${
   code(
@@ -400,30 +403,34 @@ ${
   })
 }
 
-${members(submissionMembers)}
+${memberList(submissionMembers)}
 
 ${
   table(["Status", "`status`", "Means"], [
     ["202", "`accepted`", "The submission and its delivery record are on disk. Thank the visitor."],
-    ["200", "`duplicate`", "The same submission again, with the first one's id and time. As good as 202."],
+    [
+      "200",
+      "`duplicate`",
+      "The same submission again: id and time are those of the first. Treat it like 202.",
+    ],
   ])
 }
 
-No other answer promises anything. A 4xx has stored nothing; after a 503 or a time-out the retry finds out what became of
-the submission.
+No other answer confirms anything. After a 4xx nothing is stored; after a 503 or a time-out, retry to find out whether the
+submission was accepted.
 
 ${jsonCode({ error: "missing_required", request_id: placeholders.requestId, fields: { email: "required" } })}
 
-${members(formErrorMembers)}
+${memberList(formErrorMembers)}
 
-${table(["Status", "`error`", "When", "Do", "Retry"], errorRows)}
+${errorTable(formErrors)}
 
 ${
   named(rateHeaderNames)
-} tell what is left of each limit. Answers may gain members and codes: ignore what you do not
-know.
+} show the remaining budget of each limit. Answers may gain members and codes: ignore those that you do
+not know.
 
-## 6. What becomes of it
+## 6. What happens to a submission
 
 ${bullets(formOutcomes)}
 
@@ -440,8 +447,8 @@ function closing(formUrl: string): string {
   return `\
 ## 9. For your web server
 
-A function to call with what a visitor filled in. It says whether that was sent, and which fields are missing; the log
-has the rest.
+Call this function with what a visitor filled in. It returns whether that was sent, and which fields are missing; the rest is
+in the log.
 
 ${
     tabs("function", [

@@ -1,7 +1,5 @@
 /**
- * What the documents say beside fields and codes: the rules for callers, the retry policy, the meaning of the key
- * check, the limits as people read them. Text is Markdown of one line; numbers come from `contract/limits.ts`. This module
- * is browser compatible.
+ * Rules, retry policy, key check and limits for the documents, as Markdown lines. This module is browser compatible.
  */
 
 import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";
@@ -9,16 +7,16 @@ import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";
 /** The eight rules. Source: DECISIONS, The integration brief's fixed parts. */
 export const rules = [
   "One lead a `POST`, from your server, over HTTPS, as soon as the lead exists.",
-  "The key lives in a secret store and travels only in the `X-API-Key` header: never in code, a URL or a log.",
+  "Keep the key in a secret store and send it only in the `X-API-Key` header: never in code, a URL or a log.",
   "Check the key with `{}`, never with an invented lead.",
   "Send an `Idempotency-Key` that starts with your own namespace and is the same on every retry of the same lead.",
-  "Send your own terms. The vocabulary is read live, and nothing is guessed.",
+  "Send your own terms: read the vocabulary live, and do not guess a mapping.",
   "Leave out what you do not have: no placeholders, no `cost` of 0.",
-  "Retry 5xx, time-outs and 429 only, as the retry policy says.",
+  "Retry only 5xx, time-outs and 429, following the retry policy.",
   "202 and 200 are final: keep the `event_id`, log the request id, and treat flags as observations.",
 ] as const;
 
-/** What has to be true before an integration goes live. Source: DECISIONS, as the rules. */
+/** What must hold before an integration goes live. Source: DECISIONS, as the rules. */
 export const definitionOfDone = [
   "The key check answers 422.",
   "A sandbox lead answers 202.",
@@ -37,7 +35,7 @@ export const retryPolicy = [
   `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s.`,
   "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats.",
   "Never retry any other 4xx: a 422 needs a corrected body.",
-  "Send the same body and the same `Idempotency-Key` on every retry; the answer tells which try counted.",
+  "Send the same body and the same `Idempotency-Key` on every retry; the answer tells you whether an earlier try was accepted.",
   "Keep the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",
 ] as const;
 
@@ -52,10 +50,10 @@ export const keyCheck = [
     answer: "429 `rate_limited`",
     meaning: "Too many requests from your address. This says nothing about the key.",
   },
-  { answer: "503 `not_accepting`", meaning: "The service cannot look the key up just now. Try again." },
+  { answer: "503 `not_accepting`", meaning: "The service cannot look up the key at the moment. Try again." },
   {
     answer: "connection refused, or a time-out",
-    meaning: "`http://` instead of `https://`, or your network blocks the way out.",
+    meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
   },
 ] as const;
 
@@ -63,32 +61,32 @@ export const keyCheck = [
 export const normalization = [
   "White space at both ends is removed, and runs of it inside become one space.",
   "Control characters are removed; tabs and line breaks become a space.",
-  "`project_details` is the exception: line breaks stay, as LF, and so does every control character that is no white space, but for NUL.",
+  "In `project_details`, line breaks stay, as LF, and so do control characters other than white space and NUL.",
   "`email` is lower-cased, `country` mapped and upper-cased, `phone` reduced to E.164 where it is a US or Canadian number.",
-  "`null` counts as left out, and so does an optional field with nothing but white space in it.",
-  "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never cut.",
+  "`null` counts as omitted, and so does an optional field that contains only white space.",
+  "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never truncated.",
 ] as const;
 
 /** What there is to know of a key. Source: SPEC, Authentication. */
 export const keyRules = [
-  "A person issues it, for one lead source, at the customer that you send to. A second source needs a second key. Sandbox keys come on request; nothing of theirs is delivered.",
-  "Its label becomes the lead's `source`. The body cannot set, change or leave out the source.",
-  "You see it once, when it is issued. The service keeps a SHA-256 hash only, so a lost key is rotated, not recovered.",
-  "Rotation: get a second key, cut over, then have the first one revoked. Revoking takes effect at once, for requests in flight too. Your `Idempotency-Key`s go on working.",
-  "It never stands in source code, a URL, a log line, an error message or a committed file.",
+  "A person at the customer issues the key, for one lead source. A second source needs a second key. Sandbox keys are issued on request; their leads are not delivered.",
+  "Its label becomes the lead's `source`. The body cannot set, change or omit the source.",
+  "You see it once, when it is issued. The service stores only a SHA-256 hash, so a lost key cannot be recovered: rotate it.",
+  "To rotate it, get a second key, cut over, then have the first one revoked. Revocation takes effect immediately, also for requests in flight. Your `Idempotency-Key`s stay valid.",
+  "Never put it in source code, a URL, a log line, an error message or a committed file.",
 ] as const;
 
 /** What `detail` is, on every surface. Source: DECISIONS, Decided since. */
 export const detailAbout =
-  "what is wrong, in English for people: the field and the type that it needs, its cap or its range, line and column of the fault, what the body seems to be, which field was probably meant, or where and how the key was sent. Never a value of yours. Log it. Do not parse it: its words may change.";
+  "an English explanation for people: the field with the type, cap or range that it needs, the line and column of the fault, the apparent format of the body, the field that you probably meant, or how the key was sent. It contains no value of yours. Log it, but do not parse it: its wording may change.";
 
 /** What an error body has. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export const errorMembers = [
-  { name: "error", about: "Machine code, always there." },
+  { name: "error", about: "Machine-readable code, always present." },
   {
     name: "request_id",
     about:
-      "The request's id. Not in the body of 413 and of the 429 of an address, which are answered before the handler; the header `X-Request-Id` is on those too.",
+      "The request's id. The body of a 413 and of the per-address 429 does not have it; the header `X-Request-Id` is always present.",
   },
   {
     name: "fields",
@@ -96,7 +94,7 @@ export const errorMembers = [
   },
   {
     name: "detail",
-    about: `With 400, 401 and 422, perhaps: ${detailAbout}`,
+    about: `Optional, with 400, 401 and 422: ${detailAbout}`,
   },
 ] as const;
 
@@ -105,7 +103,7 @@ export const acknowledgementMembers = [
   {
     name: "event_id",
     about:
-      "Names the lead, for you and for support. Opaque: never parse it; only its order in time means something. A repeat has the first one's.",
+      "Identifies the lead, for you and for support. Opaque: never parse it; only its chronological order has a meaning. A repeat has the id of the first.",
   },
   { name: "status", about: "`accepted` with 202, `duplicate` with 200." },
   { name: "received_at", about: "When the lead was accepted: UTC, ISO 8601." },
@@ -115,13 +113,12 @@ export const acknowledgementMembers = [
 
 /** What `GET /healthz` of the intake has. Source: SPEC, Intake health. */
 export const healthMembers = [
-  { name: "ok", about: "leads are being taken: with `true` the status is 200, else 503" },
-  { name: "pending", about: "accepted leads that are still to be delivered" },
+  { name: "ok", about: "whether the service accepts leads: the status is 200 if `true`, otherwise 503" },
+  { name: "pending", about: "accepted leads that are not delivered yet" },
   { name: "dead", about: "accepted leads that wait for an operator" },
-  { name: "store_writable", about: "the store takes writes" },
+  { name: "store_writable", about: "whether the store accepts writes" },
 ] as const;
 
-/** One limit. */
 export interface LimitRow {
   readonly limit: string;
   readonly value: string;
@@ -144,17 +141,17 @@ const shared = {
   time: row(
     "Time for a request",
     `${seconds(limits.requestTimeoutMs)} s`,
-    `everything; use a client time-out of ${seconds(limits.requestTimeoutMs)} s too`,
+    `the whole request; use a client time-out of ${seconds(limits.requestTimeoutMs)} s too`,
   ),
   requestId: row(
     "`X-Request-Id`",
     `${limits.requestIdLengthMax} characters`,
-    "a longer one is replaced by one of ours",
+    "a longer one is replaced",
   ),
   reads: row(
     "Public reads per address",
     perMinute(limits.publicRead),
-    "documents, vocabulary, plans and health, all together",
+    "documents, vocabulary, plans and health together",
   ),
 } as const;
 
@@ -164,10 +161,10 @@ export const limitRows: readonly LimitRow[] = [
   row(
     "Rate per address",
     perMinute(limits.ipRate),
-    "intake, before authentication; everybody behind one NAT shares it",
+    "intake, before authentication; shared by everyone behind one NAT",
   ),
   shared.retryAfter,
-  row("Body", kib, "intake, before authentication; over it 413"),
+  row("Body", kib, "intake, before authentication; a larger one is 413"),
   row("JSON nesting", `${limits.jsonDepthMax} levels`, "intake"),
   shared.time,
   row(
@@ -178,7 +175,7 @@ export const limitRows: readonly LimitRow[] = [
   row(
     "Dedupe without an `Idempotency-Key`",
     `${limits.contentWindowHours} hours`,
-    "the same normalized lead again, from the first one on",
+    "the same normalized lead again, counted from the first",
   ),
   shared.requestId,
   row(
@@ -195,9 +192,9 @@ export const limitRows: readonly LimitRow[] = [
   row(
     "Network",
     "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1; one IPv4 address and no IPv6 address",
-    "nothing listens on port 80, and nothing redirects",
+    "no listener on port 80, and no redirect",
   ),
-  row("Backfill", "by agreement", "ask first: the limits can be raised for a while"),
+  row("Backfill", "by agreement", "ask first: the limits can be raised for a period"),
 ];
 
 /** Every limit of the tenant forms. Source: DECISIONS, Forms. */
@@ -213,7 +210,7 @@ export const formLimitRows: readonly LimitRow[] = [
     "after authentication; all forms and keys of a customer together",
   ),
   shared.retryAfter,
-  row("Body", kib, "before authentication; over it 413"),
+  row("Body", kib, "before authentication; a larger one is 413"),
   shared.time,
   row(
     "`Idempotency-Key`",
@@ -223,13 +220,13 @@ export const formLimitRows: readonly LimitRow[] = [
   row(
     "Dedupe without an `Idempotency-Key`",
     `${limits.formContentWindowMinutes} minutes`,
-    "the same fields in the same form again, from the first one on",
+    "the same fields in the same form again, counted from the first",
   ),
   shared.requestId,
   shared.reads,
   row(
     "Network",
     "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1",
-    "nothing listens on port 80, and nothing redirects; no CORS",
+    "no listener on port 80, and no redirect; no CORS",
   ),
 ];

@@ -1,10 +1,10 @@
 /**
  * The client kits, as the brief, the playground and the site tell of them. This module is browser compatible.
  *
- * Source: SPEC, What the service does; `kits/` has the kits, and `scripts/build_kits.ts` gathers this from it.
+ * Source: SPEC, What the service does; `kits/` has the kits, and `scripts/build_kits.ts` makes kits.json from it.
  */
 
-import gathered from "./kits.json" with { type: "json" };
+import contents from "./kits.json" with { type: "json" };
 import { code, table, tabs } from "./markdown.ts";
 
 /** One kit. */
@@ -29,10 +29,10 @@ export interface Kit {
 }
 
 /** All of them, in the order of the specification. */
-export const kits: readonly Kit[] = gathered.kits;
+export const kits: readonly Kit[] = contents.kits;
 
 /** All of them have this version. */
-export const kitsVersion: string = gathered.version;
+export const kitsVersion: string = contents.version;
 
 const unpublished = kits.filter(({ published }) => !published).map(({ name }) => name);
 
@@ -45,7 +45,7 @@ export const kitsStatus: string = unpublished.length === 0
 
 /** What a kit saves, in a sentence or two. */
 export const kitsSummary =
-  "Each checks the key, posts a lead with an idempotency key, and repeats only what may be repeated: one behaviour in every language, held to the same cases. A kit is optional: the contract is the HTTP call.";
+  "Each kit checks the key, posts a lead with an idempotency key, and retries only what may be retried; all pass the same test cases. A kit is optional: the contract is the HTTP call.";
 
 /** The kits of a brief: what each is installed with, and its example, one at a time. */
 export function kitTabs(): string {

@@ -1,5 +1,7 @@
 /** The parts that the briefs are made of, as Markdown. This module is browser compatible. */
 
+import type { ErrorRule } from "../contract/errors.ts";
+
 /** The cells of one row. */
 export type Cells = readonly string[];
 
@@ -47,4 +49,17 @@ export function sentence(text: string): string {
 /** Names as code, one after the other. */
 export function named(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
+}
+
+/** A list of members: name and meaning. */
+export function memberList(members: readonly { readonly name: string; readonly about: string }[]): string {
+  return bullets(members.map(({ name, about }) => `\`${name}\`: ${about}`));
+}
+
+/** A table of error codes. */
+export function errorTable(rules: Readonly<Record<string, ErrorRule>>): string {
+  const rows = Object.entries(rules).map((
+    [name, { status, condition, callerAction, retry }],
+  ) => [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry]);
+  return table(["Status", "`error`", "When", "Do", "Retry"], rows);
 }

@@ -65,21 +65,21 @@ export const documents = {
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
     headers: pageHeaders,
-    about: "The integration brief as a page, each block of code with a button that copies it.",
+    about: "The integration brief as a page, with copy buttons.",
   },
   formsBriefPage: {
     path: "/api/forms-integration",
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
     headers: pageHeaders,
-    about: "The integration brief of the tenant forms as such a page.",
+    about: "The integration brief of the tenant forms as a page, with copy buttons.",
   },
   playground: {
     path: "/api",
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
     headers: pageHeaders,
-    about: "The playground: the validator itself, in a browser.",
+    about: "The playground, which runs the validator in your browser.",
   },
   script: {
     path: "/api/playground.js",
@@ -100,7 +100,7 @@ export const documents = {
     contentType: "text/javascript; charset=utf-8",
     caching: revalidated,
     cachingOfVersion: forGood,
-    about: "The script of the briefs' pages: the buttons that copy.",
+    about: "The copy buttons of the briefs' pages.",
   },
   icon: {
     path: "/api/playground.svg",

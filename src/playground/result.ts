@@ -63,7 +63,7 @@ function headline({ status, flags, fields }: Answer): { kind: string; title: str
     return {
       kind: "failing",
       title: "422 validation_failed",
-      text: `${plural(count, "field")} to mend. Nothing is stored.`,
+      text: `${plural(count, "field")} to correct. Nothing is stored.`,
     };
   }
   const title = status === 413 ? "413 body_too_large" : "400 invalid_json";

@@ -105,15 +105,15 @@ export function intakePath(): Node {
       tags: ["Intake"],
       summary: "Post one lead",
       description:
-        "Stores one lead and its delivery record in one transaction, then answers. Delivery follows by itself.\n\n" +
-        "The checks come in this order: limit per address, method, size, key, limit per key, validation, idempotency.\n\n" +
+        "Stores one lead and its delivery record in one transaction, then answers. Delivery follows in the background.\n\n" +
+        "The service checks in this order: limit per address, method, size, key, limit per key, validation, idempotency.\n\n" +
         `**Key check.** Post \`{}\` with a real key; it is the only probe that production allows.\n\n${probe}`,
       security: [{ apiKey: [] }],
       parameters: [ref("parameters", "IdempotencyKey"), ref("parameters", "RequestId")],
       requestBody: {
         description:
-          `UTF-8, at most ${limits.bodyBytesMax} bytes, not compressed. \`Content-Type\` is not looked at: the body ` +
-          "either is a JSON object or it is not.",
+          `UTF-8, at most ${limits.bodyBytesMax} bytes, not compressed. \`Content-Type\` is ignored: the body must ` +
+          "be a JSON object.",
         required: true,
         content: jsonOf(ref("schemas", "Lead"), { examples: Object.fromEntries(examples) }),
       },
@@ -191,16 +191,16 @@ export function formsPath(): Node {
       tags: ["Forms"],
       summary: "Post one submission of a form",
       description:
-        "Stores what a visitor has filled in, and delivers it. For the customer's own web servers: there is no CORS, and " +
+        "Stores and delivers what a visitor has filled in. For the customer's own web servers: there is no CORS, and " +
         "the key stays on the server.\n\n" +
-        "The checks come in this order: limit per address, method, size, key, tenant, limit per tenant, form, body, " +
+        "The service checks in this order: limit per address, method, size, key, tenant, limit per tenant, form, body, " +
         "idempotency.\n\n" +
         "**Key check.** Post `{}`: 400 `missing_required` means that key and form are right. Nothing is stored.\n\n" +
-        "What is held as spam is answered like everything else.",
+        "A submission that is held as spam gets the same answer.",
       security: [{ apiKey: [] }],
       parameters: [
-        segment("tenant", "The customer's slug. It has to be the one of the key.", formPlaceholders.tenant),
-        segment("form_key", "Which of the customer's forms it is.", formPlaceholders.formKey),
+        segment("tenant", "The customer's slug. It must match the key.", formPlaceholders.tenant),
+        segment("form_key", "The key of one of the customer's forms.", formPlaceholders.formKey),
         ref("parameters", "FormIdempotencyKey"),
         ref("parameters", "RequestId"),
       ],
