@@ -1,4 +1,4 @@
-// Parses `DATABASE_URL`: a `postgres://` address in libpq's syntax, with one server or several.
+/** Parses `DATABASE_URL`: a `postgres://` address in libpq's syntax, with one server or several. */
 
 export interface ServerAt {
   /** A host name, an IP address, or the folder of a Unix socket. */

@@ -1,7 +1,9 @@
-// Opens the driver on one server of an address.
-//
-// Rejected: giving postgres.js 3.4.9 several servers. It retries forever even after `end()`, each new pool starts
-// with the first server again even if that one hangs, and it takes a standby for a primary.
+/**
+ * Opens the driver on one server of an address.
+ *
+ * Rejected: giving postgres.js 3.4.9 several servers. It retries forever even after `end()`, each new pool starts
+ * with the first server again even if that one hangs, and it takes a standby for a primary.
+ */
 
 import { readFileSync } from "node:fs";
 import postgres from "postgres";

@@ -1,5 +1,7 @@
-// Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
-// the cancellation of statements whose connection is discarded.
+/**
+ * Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
+ * the cancellation of statements whose connection is discarded.
+ */
 
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";

@@ -1,5 +1,7 @@
-// Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
-// connection string, which holds a password.
+/**
+ * Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
+ * connection string, which holds a password.
+ */
 
 import postgres from "postgres";
 import { namesOf, parseDatabaseUrl } from "./address.ts";

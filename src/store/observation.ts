@@ -1,4 +1,4 @@
-// What the store reports for the log and the metrics.
+/** What the store reports for the log and the metrics. */
 
 import type { Decision, Entry } from "./serving/accept.ts";
 

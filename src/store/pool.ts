@@ -1,9 +1,11 @@
-// A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
-// a missed deadline, a lost connection, or a read-only server.
-//
-// Every function of the store throws what Pool.run throws. There are no transactions: every durable write is one call
-// of a SQL function, because a connection that dies inside `sql.begin` can commit a later statement outside its
-// transaction (postgres.js issues 1154, 1186, 1208, 1216).
+/**
+ * A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
+ * a missed deadline, a lost connection, or a read-only server.
+ *
+ * Every function of the store throws what Pool.run throws. There are no transactions: every durable write is one call
+ * of a SQL function, because a connection that dies inside `sql.begin` can commit a later statement outside its
+ * transaction (postgres.js issues 1154, 1186, 1208, 1216).
+ */
 
 import type postgres from "postgres";
 import { ConnectionSet, type PoolOptions, reconnectPauseMs } from "./connection_set.ts";

@@ -1,4 +1,4 @@
-// Finds the server that takes writes, among several.
+/** Finds the server that takes writes, among several. */
 
 import { type DatabaseAddress, nameOf, parseDatabaseUrl, type ServerAt } from "./address.ts";
 import { connectTo } from "./connect.ts";

@@ -1,4 +1,4 @@
-// Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong.
+/** Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong. */
 
 import postgres from "postgres";
 

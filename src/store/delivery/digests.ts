@@ -1,4 +1,4 @@
-// The daily digests, as the actions process claims and records them.
+/** The daily digests, as the actions process claims and records them. */
 
 import { describeError, type Pool, Unavailable } from "../pool.ts";
 

@@ -1,4 +1,4 @@
-// Effects of events, as the actions process claims and records them: where an event goes, and what is done.
+/** Effects of events, as the actions process claims and records them: where an event goes, and what is done. */
 
 import type { Sql } from "postgres";
 import { describeError, type Pool, Unavailable } from "../pool.ts";

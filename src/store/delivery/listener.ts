@@ -1,7 +1,9 @@
-// Listens for notifications that another node has committed something to deliver.
-//
-// A LISTEN connection can be half open, so the listener notifies itself regularly and reconnects when nothing comes
-// back. Like the pools, it leaves a server that takes no writes.
+/**
+ * Listens for notifications that another node has committed something to deliver.
+ *
+ * A LISTEN connection can be half open, so the listener notifies itself regularly and reconnects when nothing comes
+ * back. Like the pools, it leaves a server that takes no writes.
+ */
 
 import type postgres from "postgres";
 import type { ServerAt } from "../address.ts";

@@ -1,4 +1,4 @@
-// The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows.
+/** The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows. */
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// The routes of a tenant, as operators see and change them.
+/** The routes of a tenant, as operators see and change them. */
 
 import postgres from "postgres";
 import { ask } from "../operator/admin_pool.ts";

@@ -1,4 +1,4 @@
-// Indexes the contacts of leads for the operator's search after their commit, which need not wait for it.
+/** Indexes the contacts of leads for the operator's search after their commit, which need not wait for it. */
 
 import type { Pool } from "../pool.ts";
 

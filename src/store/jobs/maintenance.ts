@@ -1,5 +1,7 @@
-// Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
-// event for the metrics.
+/**
+ * Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
+ * event for the metrics.
+ */
 
 import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";

@@ -1,4 +1,4 @@
-// Removes content that is older than its tenant keeps it, in small batches.
+/** Removes content that is older than its tenant keeps it, in small batches. */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// Maintains the hourly totals, so that a report of months does not read millions of events.
+/** Maintains the hourly totals, so that a report of months does not read millions of events. */
 
 import type { Pool } from "../pool.ts";
 

@@ -1,5 +1,7 @@
-// Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
-// submissions still stored, so that erased content is forgotten.
+/**
+ * Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
+ * submissions still stored, so that erased content is forgotten.
+ */
 
 import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// Reads the status of database and delivery for the metrics, which no process sees in its own work.
+/** Reads the status of database and delivery for the metrics, which no process sees in its own work. */
 
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// The operator's connection to the store, and what its statements share.
+/** The operator's connection to the store, and what its statements share. */
 
 import type postgres from "postgres";
 import { Pool } from "../pool.ts";

@@ -1,5 +1,7 @@
-// The audit of operators' actions, as console and ctl show it. `append_audit` writes it in the transaction of the
-// action.
+/**
+ * The audit of operators' actions, as console and ctl show it. `append_audit` writes it in the transaction of the
+ * action.
+ */
 
 import { hash } from "node:crypto";
 import { ask, askOne, isoOf } from "./admin_pool.ts";

@@ -1,4 +1,4 @@
-// Collisions: other leads that arrived under a used Idempotency-Key.
+/** Collisions: other leads that arrived under a used Idempotency-Key. */
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// Removes what is stored of a person. Each call is one short transaction; searching only reads.
+/** Removes what is stored of a person. Each call is one short transaction; searching only reads. */
 
 import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";

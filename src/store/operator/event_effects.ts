@@ -1,4 +1,4 @@
-// The effects of an event, one per recipient, and sending an event again.
+/** The effects of an event, one per recipient, and sending an event again. */
 
 import { ask, decide, isoOf } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";

@@ -1,4 +1,4 @@
-// Held submissions, and operators' decisions about them.
+/** Held submissions, and operators' decisions about them. */
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";

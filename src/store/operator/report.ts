@@ -1,4 +1,4 @@
-// The data of the operator's report, by day (UTC) and key.
+/** The data of the operator's report, by day (UTC) and key. */
 
 import type { Pool } from "../pool.ts";
 import { isoOf } from "./admin_pool.ts";

@@ -1,4 +1,4 @@
-// Reads and repairs a database that was restored to an earlier moment.
+/** Reads and repairs a database that was restored to an earlier moment. */
 
 import type { Pool } from "../pool.ts";
 import { ask, askOne, isoOf } from "./admin_pool.ts";

@@ -1,8 +1,10 @@
-// The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
-// that it takes milliseconds, and may return less than asked for and a position to continue.
-//
-// Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
-// entries; the search scans it from the newest end in rounds and checks every event against the other filters.
+/**
+ * The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
+ * that it takes milliseconds, and may return less than asked for and a position to continue.
+ *
+ * Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
+ * entries; the search scans it from the newest end in rounds and checks every event against the other filters.
+ */
 
 import type postgres from "postgres";
 import { eventIdAt } from "../../contract/event_id.ts";

@@ -1,4 +1,4 @@
-// Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not.
+/** Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not. */
 
 import type { Pool } from "../pool.ts";
 

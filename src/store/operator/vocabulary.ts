@@ -1,5 +1,7 @@
-// The vocabulary of `project_area`. Terms are compared by {@linkcode foldArea}, as the validator does, because
-// `lower()` in the database's locale may know only ASCII.
+/**
+ * The vocabulary of `project_area`. Terms are compared by {@linkcode foldArea}, as the validator does, because
+ * `lower()` in the database's locale may know only ASCII.
+ */
 
 import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";

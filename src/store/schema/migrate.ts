@@ -1,8 +1,10 @@
-// Migrates a database to the schema of this release.
-//
-// Numbered files of `sql/` are applied once, each in its own transaction. Changed functions and all grants are
-// applied together in one transaction, so that no process sees half of them. Processes of the releases in
-// `sql/serves.txt` keep running, because files only add to what they use.
+/**
+ * Migrates a database to the schema of this release.
+ *
+ * Numbered files of `sql/` are applied once, each in its own transaction. Changed functions and all grants are
+ * applied together in one transaction, so that no process sees half of them. Processes of the releases in
+ * `sql/serves.txt` keep running, because files only add to what they use.
+ */
 
 import postgres from "postgres";
 import { connectTo } from "../connect.ts";

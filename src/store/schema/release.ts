@@ -1,8 +1,10 @@
-// A release's files under `sql/`, and the older releases that keep working on a database that has them.
-//
-// Numbered files hold tables and are applied once; `functions/` holds the current text of every function,
-// `grants.sql` the rights, `builtins.sql` the rights to PostgreSQL's own functions, and `serves.txt` the older
-// releases.
+/**
+ * A release's files under `sql/`, and the older releases that keep working on a database that has them.
+ *
+ * Numbered files hold tables and are applied once; `functions/` holds the current text of every function,
+ * `grants.sql` the rights, `builtins.sql` the rights to PostgreSQL's own functions, and `serves.txt` the older
+ * releases.
+ */
 
 import manifest from "../../../package.json" with { type: "json" };
 import type postgres from "postgres";

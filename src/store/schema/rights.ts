@@ -1,4 +1,4 @@
-// Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`.
+/** Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`. */
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Commits a batch of events with one call of the SQL function `accept`, which is one transaction.
+/** Commits a batch of events with one call of the SQL function `accept`, which is one transaction. */
 
 import { randomBytes } from "node:crypto";
 import type postgres from "postgres";

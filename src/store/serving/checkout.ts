@@ -1,4 +1,4 @@
-// Stores checkouts: started here, opened at the payment provider, updated by the provider's events.
+/** Stores checkouts: started here, opened at the payment provider, updated by the provider's events. */
 
 import { limits } from "../../contract/limits.ts";
 import type { Interval } from "../../contract/plans.ts";

@@ -1,5 +1,7 @@
-// Group commit: concurrent requests share a transaction. An idle committer commits at once; what arrives during a
-// commit forms the next batch. There is no timer. Intake and forms share one committer.
+/**
+ * Group commit: concurrent requests share a transaction. An idle committer commits at once; what arrives during a
+ * commit forms the next batch. There is no timer. Intake and forms share one committer.
+ */
 
 import type { Decision, Entry, Outcome } from "./accept.ts";
 import type { StoreObservation } from "../observation.ts";

@@ -1,4 +1,4 @@
-// Decides whether the store takes writes, from the service's commits and from small writes of its own in between.
+/** Decides whether the store takes writes, from the service's commits and from small writes of its own in between. */
 
 import type { Pool } from "../pool.ts";
 import { isStoreRefusal, reportsUnwritable } from "../unavailable.ts";

@@ -1,4 +1,4 @@
-// Held submissions that a customer releases through a link in a digest.
+/** Held submissions that a customer releases through a link in a digest. */
 
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -1,4 +1,4 @@
-// Reads keys and forms in batches, with a cache of those found.
+/** Reads keys and forms in batches, with a cache of those found. */
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";

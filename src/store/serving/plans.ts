@@ -1,4 +1,4 @@
-// Reads the subscription plans, for the feed's snapshot and for the site's build.
+/** Reads the subscription plans, for the feed's snapshot and for the site's build. */
 
 import type postgres from "postgres";
 import type { Interval } from "../../contract/plans.ts";

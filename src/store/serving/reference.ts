@@ -1,5 +1,7 @@
-// A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
-// raised limits of networks.
+/**
+ * A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
+ * raised limits of networks.
+ */
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Areas } from "../../lead/lead.ts";

@@ -1,5 +1,7 @@
-// Counts requests that leave no event, refusals and duplicates, in memory, and writes the counts at intervals with
-// the times at which keys were last used.
+/**
+ * Counts requests that leave no event, refusals and duplicates, in memory, and writes the counts at intervals with
+ * the times at which keys were last used.
+ */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
