@@ -416,7 +416,7 @@ test("a plan's page is posted to by itself alone", async () => {
   assert.deepEqual([wrong.status, wrong.headers.allow], [405, "GET, HEAD, POST"]);
 });
 
-test("a plan's page that cannot sell it leads on: to the page itself, to all plans, to a person", async () => {
+test("a plan's page that cannot sell it links to the page itself, to all plans and to the contact", async () => {
   const unsold: RunningServer = await world.start(ways);
   const pages = {
     "Nothing is for sale here": await send(`${unsold.urls.subscription}/buy/sold`),
@@ -424,17 +424,17 @@ test("a plan's page that cannot sell it leads on: to the page itself, to all pla
     "The form was sent from another site": await press({}, { Origin: storefront }),
   };
   stripe.fail({ kind: "answer", status: 500, error: {}, headers: { "Stripe-Should-Retry": "false" } });
-  const away = await press({ email: buyerEmail, order: await freshOrder() });
+  const unavailable = await press({ email: buyerEmail, order: await freshOrder() });
   const linksOf = (text: string) => [...text.matchAll(/<a href="([^"]*)">/g)].map(([, href]) => href);
   const further = [`${ways.SITE_URL}/plans/`, `mailto:${ways.CONTACT_EMAIL}`];
   for (
     const [title, { status, text }] of Object.entries({
       ...pages,
-      "Payment is unavailable at the moment": away,
+      "Payment is unavailable at the moment": unavailable,
     })
   ) {
     assert.ok(status >= 400 && text.includes(`<h1>${title}</h1>`), text);
-    const isBack = !/^(Nothing|There)/.test(title);
+    const isBack = !/^(Nothing|This plan)/.test(title);
     assert.deepEqual(linksOf(text), [...(isBack ? [""] : []), ...further], title);
   }
 });
