@@ -14,9 +14,9 @@ const listedMax = 1_000;
 const staleMs = 30 * 86_400_000;
 const unusedMs = 7 * 86_400_000;
 
-type KeyStanding = "exposed" | "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
+type KeyStatus = "exposed" | "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
 
-function standingOf(key: ListedKey, clock: PageClock): KeyStanding {
+function statusOf(key: ListedKey, clock: PageClock): KeyStatus {
   if (key.revokedAt !== null) return "revoked";
   if (key.suspendedAt !== null) return "suspended";
   if (key.isExposed) return "exposed";
@@ -24,7 +24,7 @@ function standingOf(key: ListedKey, clock: PageClock): KeyStanding {
   return clock.nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
-const order: readonly KeyStanding[] = [
+const order: readonly KeyStatus[] = [
   "exposed",
   "stale",
   "never used",
@@ -38,9 +38,9 @@ const order: readonly KeyStanding[] = [
 export async function keysPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
   const keys = (await listKeys(parts.pool, tenant.id))
-    .map((key) => ({ key, standing: standingOf(key, clock) }))
-    .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing));
-  const idle = keys.filter(({ standing }) => standing === "stale" || standing === "never used").length;
+    .map((key) => ({ key, status: statusOf(key, clock) }))
+    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status));
+  const idle = keys.filter(({ status }) => status === "stale" || status === "never used").length;
   return {
     title: "Keys",
     body: markup`<h1>Keys</h1>
@@ -56,7 +56,7 @@ sends, and revoke keys that are not needed.`
     } Keys are issued, limited and revoked with the command, never here: <code>ctl key issue TENANT --label LABEL</code>,
 <code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
 ${
-      keys.some(({ standing }) => standing === "exposed") &&
+      keys.some(({ status }) => status === "exposed") &&
       markup`<p class="bad message">An exposed key was sent in a URL, where logs keep it. Issue a new one, and revoke the exposed one.</p>`
     }
 ${await tenantFilter(parts.pool, "/keys", tenant.slug)}
@@ -64,7 +64,7 @@ ${
       table(
         [
           "Id",
-          "Standing",
+          "Status",
           "Tenant",
           "Label (source)",
           "Surface",
@@ -73,7 +73,7 @@ ${
           "Last used",
           "Issued",
         ],
-        keys.slice(0, listedMax).map(({ key, standing }) => row(key, { standing, clock })),
+        keys.slice(0, listedMax).map(({ key, status }) => row(key, { status, clock })),
         {
           label: "Keys",
           empty: markup`There are no keys${
@@ -86,17 +86,17 @@ ${
   };
 }
 
-function row(key: ListedKey, { standing, clock }: { standing: KeyStanding; clock: PageClock }): TableRow {
-  const isIdle = standing === "stale" || standing === "never used";
+function row(key: ListedKey, { status, clock }: { status: KeyStatus; clock: PageClock }): TableRow {
+  const isIdle = status === "stale" || status === "never used";
   const { limit } = key;
   const offSince = key.revokedAt ?? key.suspendedAt;
   return {
-    className: isIdle ? "stale" : standing === "revoked" || standing === "suspended" ? "off" : undefined,
+    className: isIdle ? "stale" : status === "revoked" || status === "suspended" ? "off" : undefined,
     cells: [
       markup`<a href="/keys/${key.id}">${key.id}</a>`,
       markup`<span class="badge ${
-        isIdle ? "warn" : standing === "in use" ? "good" : standing === "exposed" ? "bad" : ""
-      }">${standing}</span>${offSince !== null && markup`<br>${time(offSince, clock)}`}`,
+        isIdle ? "warn" : status === "in use" ? "good" : status === "exposed" ? "bad" : ""
+      }">${status}</span>${offSince !== null && markup`<br>${time(offSince, clock)}`}`,
       key.tenant,
       markup`${shown(key.label)}${
         limit !== null &&

@@ -131,7 +131,8 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
     const key = `${index === 0 ? "4711" : randomBytes(60).toString("hex")}`;
     for (const phone of ["(503) 555-0101", "(503) 555-0102", "(503) 555-0102"]) {
       const first_name = phone.endsWith("1") ? "Ada" : "Grace";
-      await post(index === 1 ? long : acme, { first_name, last_name: "Hopper", phone, city }, key);
+      const zip = phone.endsWith("1") ? "97201" : undefined;
+      await post(index === 1 ? long : acme, { first_name, last_name: "Hopper", phone, city, zip }, key);
     }
   }
   const [collision] = await sql<{ id: string }[]>`select id::text from collision order by id desc limit 1`;
