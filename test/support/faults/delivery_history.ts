@@ -60,11 +60,15 @@ export class DeliveryHistory {
     parts: { readonly end: () => Promise<unknown>; readonly begin: () => Promise<unknown> },
   ): Promise<void> {
     const { databaseUrl, tier } = this.#parts;
-    const open = tier.inFlight;
+    const open = [...tier.inFlight];
+    // On a busy machine the end takes time, in which requests come and leases expire: both sides of it are noted.
+    const claimedBefore = await readClaimed(databaseUrl);
     await parts.end();
-    // A store that was killed can be read when it is back. What is claimed until then is noted as well.
+    open.push(...tier.inFlight);
+    // A store that was killed can be read when it is back.
     if (victim === "postgres") await parts.begin();
-    const claimed = await readClaimed(databaseUrl);
+    open.push(...tier.inFlight);
+    const claimed = [...claimedBefore, ...await readClaimed(databaseUrl)];
     if (victim !== "postgres") await parts.begin();
     this.#kills.push({
       victim,
