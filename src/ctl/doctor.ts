@@ -83,11 +83,11 @@ function readSource(files: readonly string[], surroundings: Surroundings): Sourc
 /** What the reader of a process's settings says of them. */
 function settingsCheck(
   process: "service" | "actions",
-  { faults, told = [], names, source }: {
+  { faults, alreadyReported = [], names, source }: {
     /** `null`: none of them is set. */
     readonly faults: readonly string[] | null;
     /** What the other process's check says already: both readers find the same misspelled setting. */
-    readonly told?: readonly string[];
+    readonly alreadyReported?: readonly string[];
     readonly names: readonly string[];
     readonly source: Source;
   },
@@ -104,7 +104,7 @@ function settingsCheck(
       ),
     ]
     : faults.length > 0
-    ? faults.filter((fault) => !told.includes(fault)).map((fault) =>
+    ? faults.filter((fault) => !alreadyReported.includes(fault)).map((fault) =>
       failure(fault, `fix it in ${source.name}; docs/configuration.md`)
     )
     : [ok(`${count} set in ${source.name}, the others at their defaults; ${whose} can start with them`)];
@@ -173,7 +173,7 @@ async function examine(input: Input, surroundings: Surroundings): Promise<Line[]
     settingsCheck("service", { faults: service?.faults ?? null, names: Object.keys(variables), source }),
     settingsCheck("actions", {
       faults: actions?.faults ?? null,
-      told: service?.faults ?? [],
+      alreadyReported: service?.faults ?? [],
       names: Object.keys(actionsVariables),
       source,
     }),
@@ -230,7 +230,7 @@ ctl doctor --settings /etc/lead-intake/intake.env --settings /etc/lead-intake/ac
     return {
       json: {
         ok: !isBad,
-        checks: lines.map(({ check, state, text, fix }) => ({ check, state, text, mend: fix ?? null })),
+        checks: lines.map(({ check, state, text, fix }) => ({ check, state, text, fix: fix ?? null })),
       },
       text: render(lines, surroundings.isColored),
       isBad,

@@ -17,7 +17,7 @@ import { counted, firstOf } from "./terminal.ts";
 import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
 
 const idLengthMax = 100;
-// A collision that arrives between reading and erasing makes an event be judged again.
+// A collision that arrives between reading and erasing means the event must be checked again.
 const roundsMax = 100;
 // No id sorts behind it.
 const last = "g";
@@ -118,7 +118,7 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
   const run = await ErasureRun.begin(pool, { subject: eventId, contacts: [] });
   const erased = await run.event(eventId, { seen: null, kept: [] });
   if (erased.kind === "erased") report.erased.push({ eventId, state: erased.state });
-  // Without collisions that were judged, none can have come that was not.
+  // If no collision was checked, none can have arrived unchecked.
   if (erased.kind !== "changed") report.collisions = erased.collisions;
   await run.end();
   return reply(report);

@@ -195,7 +195,7 @@ const held = listCommand({
   isOfTenant: true,
   limit: 50,
   order: "first",
-  summary: "List submissions held as spam that you have not judged, the most likely real ones first",
+  summary: "List submissions held as spam that you have not reviewed, the most likely real ones first",
   notes: `Their senders got the usual answer; the submissions are not delivered. ctl lead show SUBMISSION_ID
 shows one, ctl form release SUBMISSION_ID sends it, ctl form dismiss SUBMISSION_ID takes it off
 this list and leaves it held. The lowest score comes first, and honeypot hits come last.`,
@@ -245,11 +245,11 @@ const dismiss: Command = {
   positionals: ["SUBMISSION_ID…"],
   summary: "Take held submissions off the list, and leave them held",
   notes: `You can still find, show and release each. The audit records who dismissed it. A submission that is
-judged already does not change.`,
+already reviewed does not change.`,
   prepare: ({ positionals: ids }) => async (pool) => {
     for (const id of ids) {
       const outcome = await dismissSubmission(pool, id, null);
-      // One that is judged already is as it was asked for.
+      // An earlier review already took it off the list.
       if (outcome !== "dismissed" && outcome !== "already") throw new Refused(refusals[outcome](id));
     }
     return { json: { submission_ids: ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };

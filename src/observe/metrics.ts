@@ -100,7 +100,7 @@ export const serviceMetrics = {
   ),
   lead_commit_waiting: gauge("Posts waiting for the next commit."),
   lead_store_writable: gauge(
-    "1 while the store takes writes, judged by commits and, between them, by this process's heartbeats.",
+    "1 while the store takes writes, according to commits and, between them, this process's heartbeats.",
   ),
   lead_job_failures_total: counter("Failed runs of background tasks, by log event.", [
     "task",

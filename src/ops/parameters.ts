@@ -17,7 +17,7 @@ export class InvalidParameter extends Error {
   }
 }
 
-// A name is told back so that it can be found; no longer than any there is.
+// Longer names are cut in messages.
 const nameLengthMax = 64;
 
 /** The parameters of a request, or the fields of a form. */
@@ -41,17 +41,17 @@ export class Parameters {
     this.#zone = zone;
     this.#nowMs = nowMs;
     if (isForm && /%(?![0-9a-f]{2})/i.test(query)) {
-      throw new InvalidParameter("query", "It has a percent sign that stands for no character");
+      throw new InvalidParameter("query", "It contains an invalid percent escape");
     }
     for (const [name, value] of pairs(query)) {
-      const told = name.slice(0, nameLengthMax).toWellFormed();
+      const reported = name.slice(0, nameLengthMax).toWellFormed();
       if (!known.includes(name)) {
         throw new InvalidParameter(
-          told,
+          reported,
           `There is no such parameter; there are ${known.join(", ") || "none"}`,
         );
       }
-      if (value.includes("\0")) throw new InvalidParameter(told, "It has a character that no text has");
+      if (value.includes("\0")) throw new InvalidParameter(reported, "It contains a NUL character");
       const values = this.#values.get(name) ?? [];
       if (isForm) {
         // As the envelope is trimmed: a byte-order mark is no white space there, and a term may begin with one.
@@ -59,8 +59,8 @@ export class Parameters {
         if (text === "") continue;
         values.push(text);
       } else {
-        if (values.length > 0) throw new InvalidParameter(told, "It is there twice");
-        if (value.trim() === "") throw new InvalidParameter(told, "It has no value");
+        if (values.length > 0) throw new InvalidParameter(reported, "It is given twice");
+        if (value.trim() === "") throw new InvalidParameter(reported, "It has no value");
         values.push(value);
       }
       this.#values.set(name, values);
@@ -75,7 +75,7 @@ export class Parameters {
   /** The value, or `null`. */
   text(name: string): string | null {
     const [value = null, ...others] = this.all(name);
-    if (others.length > 0) throw new InvalidParameter(name, "It is there twice");
+    if (others.length > 0) throw new InvalidParameter(name, "It is given twice");
     return value;
   }
 
@@ -83,7 +83,7 @@ export class Parameters {
   shaped(name: string, shape: RegExp): string | null {
     const value = this.text(name);
     if (value !== null && !shape.test(value)) {
-      throw new InvalidParameter(name, "It does not have the shape that it needs");
+      throw new InvalidParameter(name, "It has the wrong format");
     }
     return value;
   }
@@ -93,7 +93,7 @@ export class Parameters {
     const value = this.text(name);
     if (value === null) return null;
     const word = words.find((one) => one === value);
-    if (word === undefined) throw new InvalidParameter(name, `It is one of ${words.join(", ")}`);
+    if (word === undefined) throw new InvalidParameter(name, `It must be one of ${words.join(", ")}`);
     return word;
   }
 
@@ -102,7 +102,9 @@ export class Parameters {
     const value = this.text(name);
     if (value === null) return otherwise;
     const count = /^[1-9]\d{0,8}$/.test(value) ? Number(value) : 0;
-    if (count < 1 || count > most) throw new InvalidParameter(name, `It is a whole number from 1 to ${most}`);
+    if (count < 1 || count > most) {
+      throw new InvalidParameter(name, `It must be a whole number from 1 to ${most}`);
+    }
     return count;
   }
 
@@ -120,7 +122,7 @@ export class Parameters {
     if (time === null) {
       throw new InvalidParameter(
         name,
-        "It is a day or a time of ISO 8601, such as 2026-11-20 or 2026-11-20T14:00:00Z, or a span back from now, such as 7d",
+        "It must be an ISO 8601 date or time, such as 2026-11-20 or 2026-11-20T14:00:00Z, or a time span before now, such as 7d",
       );
     }
     return time;
@@ -140,6 +142,6 @@ function* pairs(query: string): Generator<[string, string]> {
 /** Refuses a span that holds nothing. */
 export function requireSpan(since: string | null, until: string | null): void {
   if (since !== null && until !== null && since >= until) {
-    throw new InvalidParameter("until", "It is not after since");
+    throw new InvalidParameter("until", "It must be after since");
   }
 }

@@ -14,7 +14,7 @@ interface Line {
   readonly check: string;
   readonly state: "ok" | "warning" | "failure";
   readonly text: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 const folder = temporaryFolder("ctl-doctor");
@@ -101,7 +101,7 @@ test("ctl doctor on a stand that is well finds every check ok but the backup, ex
   ], stdout);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.equal(lines.filter(isShort).length, 2);
-  assert.ok(lines.filter(({ state }) => state === "warning").every(({ mend }) => mend !== null));
+  assert.ok(lines.filter(({ state }) => state === "warning").every(({ fix }) => fix !== null));
   for (const url of [intake.DATABASE_URL, actions.ACTIONS_DATABASE_URL]) {
     assert.ok(!stdout.includes(new URL(url ?? "").password));
   }
@@ -143,8 +143,8 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   smtp.answers.clear();
 
   assert.equal(code, 1);
-  const has = (check: string, text: RegExp, mend: RegExp, state = "failure") => {
-    const found = of(check).find((line) => text.test(line.text) && mend.test(line.mend ?? ""));
+  const has = (check: string, text: RegExp, fix: RegExp, state = "failure") => {
+    const found = of(check).find((line) => text.test(line.text) && fix.test(line.fix ?? ""));
     assert.equal(found?.state, state, `${check}: ${text}\n${JSON.stringify(of(check), null, 2)}`);
   };
   has(
@@ -186,7 +186,7 @@ test("a server that could lose a commit fails, one without checksums or with a d
   writeFileSync(stamp, "");
   const one = await diagnose([{ DATABASE_URL: own.url }], ["--backup-stamp", stamp]);
   assert.equal(one.code, 1);
-  assert.deepEqual(one.of("Durability").map(({ text, mend }) => [text, mend]), [
+  assert.deepEqual(one.of("Durability").map(({ text, fix }) => [text, fix]), [
     ["fsync is off: a 202 could be lost", "alter system set fsync = on; select pg_reload_conf();"],
   ]);
   assert.match(one.of("Database")[0]?.text ?? "", /would run as postgres, who is a superuser/);
@@ -199,7 +199,7 @@ test("a server that could lose a commit fails, one without checksums or with a d
     check: "Backup",
     state: "failure",
     text: "the last backup is 27 h old",
-    mend: two.of("Backup")[0]?.mend,
+    fix: two.of("Backup")[0]?.fix,
   });
 });
 

@@ -155,7 +155,7 @@ const actions = [
     page: `/leads/${doneId}`,
     fields: [["only", doneId], ["effect", "crm"], ["seen", "1"]],
   },
-  { path: "/held/judge", page: "/held", fields: [["release", heldId]] },
+  { path: "/held/review", page: "/held", fields: [["release", heldId]] },
   { path: "/vocabulary/add", page: "/vocabulary", fields: [["area", "nook"], ["status", "confirmed"]] },
 ] as const;
 
@@ -294,7 +294,7 @@ test("replaying all asks first, says how many, and touches only the chosen tenan
 
 test("releasing a held submission hands it to the delivery, with an audit row, once", async () => {
   const again = await stage.held(key, formId);
-  const { text } = await act(`/leads/${heldId}`, "/held/judge", [["release", heldId], ["page", "lead"]]);
+  const { text } = await act(`/leads/${heldId}`, "/held/review", [["release", heldId], ["page", "lead"]]);
   assert.match(text, /1 submission released/);
   assert.match(text, /Released submission/);
   assert.deepEqual((await stage.audit()).at(-1), {
@@ -306,11 +306,11 @@ test("releasing a held submission hands it to the delivery, with an audit row, o
   const [row] = await world.sql`select reason from outbox where event_id = ${heldId}`;
   assert.equal(row?.reason, "released");
   assert.match(
-    (await act("/held", "/held/judge", [["release", heldId]])).text,
+    (await act("/held", "/held/review", [["release", heldId]])).text,
     /none of them is held any more/,
   );
   assert.match(
-    (await act("/held", "/held/judge", [["release", "chosen"], ["submission_id", again]])).text,
+    (await act("/held", "/held/review", [["release", "chosen"], ["submission_id", again]])).text,
     /1 submission released/,
   );
 });
@@ -336,13 +336,13 @@ test("dismissing held submissions empties the list and delivers nothing, with an
   assert.match(page, /What the reasons mean/);
   const queued = async () => (await world.sql`select count(*)::int as n from outbox`)[0]?.n;
   const before = await queued();
-  const { text } = await act("/held", "/held/judge", [
+  const { text } = await act("/held", "/held/review", [
     ["dismiss", "chosen"],
     ...ids.map((id) => ["submission_id", id] as [string, string]),
   ]);
   assert.match(text, /2 submissions dismissed/);
   for (const id of ids) assert.ok(!text.includes(`/leads/${id}`));
-  assert.match(text, /Nothing waits to be judged/);
+  assert.match(text, /No submission waits for review/);
   assert.equal(await queued(), before);
   const noted = (await stage.audit()).filter(({ action }) => action === "submission.dismiss");
   assert.deepEqual(noted.map(({ subject }) => subject).sort(), [...ids].sort());
@@ -399,12 +399,12 @@ test("the held list has people first, with sender and text, folds the hidden fie
   assert.equal(chosen.split(" checked ").length, 3);
   const fields = [["tenant", judged.tenant.slug], ["reason", "honeypot_filled"]] as [string, string][];
   const ids = trapped.map((id) => ["submission_id", id] as [string, string]);
-  const after = await act("/held", "/held/judge", [["dismiss", "chosen"], ...ids, ...fields]);
+  const after = await act("/held", "/held/review", [["dismiss", "chosen"], ...ids, ...fields]);
   assert.match(after.text, /2 submissions dismissed/);
   assert.match(after.text, /<option value="honeypot_filled" selected>/, "the list is narrowed as before");
   assert.deepEqual(listed(await page()), [person, likely]);
   assert.doesNotMatch(await page(), /filled in the hidden field<\/a>/);
-  await act("/held", "/held/judge", [["dismiss", "chosen"], ["submission_id", likely], [
+  await act("/held", "/held/review", [["dismiss", "chosen"], ["submission_id", likely], [
     "submission_id",
     person,
   ]]);

@@ -7,7 +7,7 @@ import { idShape, numberShape, parseQuery } from "./request.ts";
 import { count, shortened, shown, time } from "./text.ts";
 import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 
-// What each action did, as the first words of its line; of others the action itself is told.
+// The first words of each action's line; any other action is shown by its name.
 const verbs: Readonly<Record<string, string>> = {
   "tenant.add": "Added tenant",
   "tenant.set": "Set of tenant",

@@ -8,7 +8,7 @@ import type { PageClock } from "./text.ts";
 import type { Tokens } from "./request.ts";
 import type { ShownTier } from "./problems.ts";
 
-/** What the console is told. */
+/** The dependencies of the console. */
 export interface ConsoleParts {
   /** Connections of its own: a slow page must keep no post waiting. */
   readonly pool: Pool;

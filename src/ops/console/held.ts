@@ -1,4 +1,4 @@
-/** Form submissions that are held back as spam, for somebody to judge: release, or dismiss. */
+/** Form submissions that are held back as spam, for somebody to decide: release, or dismiss. */
 
 import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
@@ -56,7 +56,7 @@ export async function heldPage({ parts, tokens, query, clock }: Context): Promis
   return {
     title: "Held submissions",
     body: markup`<h1>Held submissions</h1>
-<p>Stored and not delivered; the senders were not told. The likeliest to be a person's stands first.
+<p>Stored but not delivered; the senders got the usual answer. The most likely real ones come first.
 <em>Release</em> delivers a submission as if it had never been held. <em>Dismiss</em> takes it off this list: it stays held,
 and the search still finds it. The spam score learns from both.</p>
 <p>Corrected in the last 30 days: ${counted(corrected.released, "held submission")} released, ${
@@ -71,7 +71,7 @@ ${await tenantSelect(pool, tenant.slug)}${
     }<div><button>Show</button></div></form>
 ${
       actionForm(
-        { tokens, path: "/held/judge", hidden: narrowed },
+        { tokens, path: "/held/review", hidden: narrowed },
         markup`${
           table(
             [
@@ -80,12 +80,12 @@ ${
               ">Spam",
               "Reasons",
               "Received from",
-              "!Judge",
+              "!Review",
             ],
             held.map((one) => ({ cells: cells(one, { clock, isChosen }) })),
             {
               label: "Held submissions",
-              empty: markup`Nothing waits to be judged${tenant.slug !== null && markup` of this tenant`}${
+              empty: markup`No submission waits for review${tenant.slug !== null && markup` of this tenant`}${
                 reason !== null && markup` with this reason`
               }: nothing to do.`,
               caption: total.count > held.length
@@ -188,16 +188,16 @@ export function reasons(names: readonly string[], parts: ConsoleParts): Markup {
   }</ul>`;
 }
 
-const judgements = {
-  release: { judge: releaseSubmission, done: "released" },
-  dismiss: { judge: dismissSubmission, done: "dismissed" },
-} as const satisfies Record<string, { readonly judge: unknown; readonly done: NoteCode }>;
+const reviews = {
+  release: { decide: releaseSubmission, done: "released" },
+  dismiss: { decide: dismissSubmission, done: "dismissed" },
+} as const satisfies Record<string, { readonly decide: unknown; readonly done: NoteCode }>;
 
-/** `POST /held/judge`: one or those chosen, from the list or from a submission's own page. */
-export async function judgeAction({ parts, tokens, exchange }: Context): Promise<string> {
+/** `POST /held/review`: one or those chosen, from the list or from a submission's own page. */
+export async function reviewAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
-    path: "/held/judge",
+    path: "/held/review",
     names: ["submission_id", "release", "dismiss", "tenant", "reason", "page"],
   });
   const verb = form.text("release") === null ? "dismiss" : "release";
@@ -210,11 +210,11 @@ export async function judgeAction({ parts, tokens, exchange }: Context): Promise
   const kept = { reason: form.word("reason", Object.keys(parts.spamMeanings)) };
   const back = await backFrom(parts.pool, form, { list: "/held", only, tokens, kept });
   if (ids.length === 0) return back("none_chosen");
-  const { judge, done } = judgements[verb];
-  let judged = 0;
+  const { decide, done } = reviews[verb];
+  let reviewed = 0;
   for (const id of ids) {
     // Each with its audit row in a transaction of its own: what an outage cuts short is repeated without harm.
-    if (await judge(parts.pool, id, exchange.clientAddress) === done) judged += 1;
+    if (await decide(parts.pool, id, exchange.clientAddress) === done) reviewed += 1;
   }
-  return back(judged === 0 ? "none_held" : done, judged);
+  return back(reviewed === 0 ? "none_held" : done, reviewed);
 }

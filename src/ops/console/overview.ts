@@ -142,7 +142,7 @@ ${
   }
 ${
     tile("Held", store === null ? "?" : boundedText(store.held), {
-      small: markup`<a href="/held">to judge, taken for spam</a>`,
+      small: markup`<a href="/held">held as spam, to review</a>`,
     })
   }
 </dl>`;

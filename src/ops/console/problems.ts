@@ -250,7 +250,7 @@ sends them at once.`,
   }
 }
 
-// The worst silent loss there is: its caller was told that all is well.
+// The worst silent loss: the caller got a success.
 function lostLeads(found: readonly OpenCollisions[]): Problem {
   const total = found.reduce((sum, one) => sum + one.count, 0);
   return {

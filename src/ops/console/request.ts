@@ -112,7 +112,7 @@ type ActionPath =
   | "/dead/replay-all"
   | "/leads/send-again"
   | "/leads/mark-spam"
-  | "/held/judge"
+  | "/held/review"
   | "/collisions/settle"
   | "/vocabulary/add";
 

@@ -14,7 +14,7 @@ import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./contex
 import { markSpamAction, sendAgainAction, timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
-import { heldPage, judgeAction } from "./held.ts";
+import { heldPage, reviewAction } from "./held.ts";
 import { keysPage, sourcePage } from "./keys.ts";
 import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
@@ -41,7 +41,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/dead/replay": { post: replayAction },
   "/dead/replay-all": { get: replayAllPage, post: replayAllAction },
   "/held": { name: "Held", get: heldPage },
-  "/held/judge": { post: judgeAction },
+  "/held/review": { post: reviewAction },
   "/collisions": { name: "Collisions", get: collisionsPage },
   "/collisions/{id}": { get: collisionPage },
   "/collisions/settle": { post: settleAction },

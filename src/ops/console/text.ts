@@ -72,7 +72,7 @@ export function relative(iso: string, nowMs: number): string {
   return seconds < 0 ? `in ${span(-seconds)}` : `${span(seconds)} ago`;
 }
 
-/** What the times of a page are told by. */
+/** The clock of a page. */
 export interface PageClock {
   /** When the page was made, in milliseconds since 1970. */
   readonly nowMs: number;

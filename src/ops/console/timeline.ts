@@ -77,7 +77,7 @@ under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}"
           found === null || found.verdict === "clean"
             ? "event and delivery record in one transaction."
             : markup`held back as <strong>${found.verdict}</strong>, without a delivery record.`
-        } Only then the caller was told <code>accepted</code>.`
+        } Only then did the caller receive <code>accepted</code>.`
     }${event.flags.length > 0 && markup` ${counted(event.flags.length, "flag")}.`}`,
   };
 }
@@ -332,7 +332,7 @@ function standing(event: StoredEvent, { tokens, clock }: Context): Markup {
 ${
     state === "held" &&
     actionForm(
-      { tokens, path: "/held/judge", hidden: { page: "lead" } },
+      { tokens, path: "/held/review", hidden: { page: "lead" } },
       markup`<button class="main" name="release" value="${event.eventId}">Release</button>${
         event.found?.dismissedAt === null &&
         markup` <button name="dismiss" value="${event.eventId}">Dismiss</button>`
@@ -372,7 +372,7 @@ function heading(event: StoredEvent, { parts, clock }: Context): Markup {
       ? shown(event.idempotencyKey)
       : /k/i.test(event.dedupeSpace)
       ? "erased; its digest is kept, so that a late retry is still a duplicate"
-      : "none: told apart by its content"
+      : "none: repeats are found by content"
   }</dd>
 ${
     found === null

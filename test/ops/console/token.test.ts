@@ -10,7 +10,7 @@ test("a token is good for its own path and process, for eight hours", () => {
   const tokens = new Tokens(secret(1), () => nowMs);
   const token = tokens.issue("/dead/replay");
   assert.equal(tokens.check("/dead/replay", token), "good");
-  assert.equal(tokens.check("/held/judge", token), "wrong");
+  assert.equal(tokens.check("/held/review", token), "wrong");
   assert.equal(new Tokens(secret(2), () => nowMs).check("/dead/replay", token), "wrong", "another process");
   assert.equal(new Tokens(secret(1), () => nowMs).check("/dead/replay", token), "good");
   nowMs += 8 * hourMs - 1;
