@@ -174,17 +174,17 @@ test("the overview, the console's page and /metrics tell of those that want a pe
       what: `the gauge is ${count}`,
     });
   await gauge(0);
-  assert.doesNotMatch((await get(`${ops}/`)).text, /of another person came/);
+  assert.doesNotMatch((await get(`${ops}/`)).text, /different lead arrived/);
   const { id } = await collide(ada, grace);
   await collide({ ...ada, city: "Salem" }, { ...ada, city: "Bend" });
   await gauge(1);
   const { text } = await get(`${ops}/`);
-  assert.match(text, /1 lead of another person came under an/);
+  assert.match(text, /1 different lead arrived under a used/);
   assert.match(text, new RegExp(`href="/collisions/${id}">${tenant.slug} .*${second.label}`));
   const list = (await get(`${ops}/collisions?show=lost`)).text;
   assert.equal([...list.matchAll(/>Compare \d+</g)].length, 1);
   const page = (await get(`${ops}/collisions/${id}`)).text;
-  assert.match(page, /Accept as a lead of its own/);
+  assert.match(page, /Accept as a separate lead/);
   const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";
   const settle = (field: string) =>
     fetch(`${ops}/collisions/settle`, {
@@ -199,11 +199,11 @@ test("the overview, the console's page and /metrics tell of those that want a pe
   const location = answer.headers.get("location") ?? "";
   assert.match(location, /^\/leads\/[0-9a-z]{38}\?done=/);
   const lone = (await get(`${ops}${location}`)).text;
-  assert.match(lone, /Accepted as a lead of its own/);
+  assert.match(lone, /Accepted as a separate lead/);
   assert.match(lone, new RegExp(`href="/collisions/${id}"`));
   assert.match(
     await (await fetch(`${ops}${(await settle("accept")).headers.get("location")}`)).text(),
-    /settled already/,
+    /already been settled/,
   );
   assert.equal(await events(), before + 1);
   const [entry] = await world.sql`

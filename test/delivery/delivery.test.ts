@@ -173,7 +173,7 @@ test("With one lead and a tier that is stopped, the breaker is open within a sec
   // A second, and more on a busy machine; without the lead it would be found after ten.
   assert.ok(tookMs < 5_000, `${tookMs} ms`);
   const { text } = await get(`${server.urls.ops}/`);
-  assert.match(text, /The actions tier does not answer<\/strong> for .*nothing listens at ACTIONS_URL/);
+  assert.match(text, /The actions tier has not answered<\/strong> for .*nothing listens at ACTIONS_URL/);
   assert.match(text, /<dt>Actions tier<\/dt><dd>does not answer<small>.*ECONNREFUSED.*last answer/);
   // It is given back a moment after the breaker has opened.
   const row = await until(async () => {

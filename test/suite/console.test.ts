@@ -205,7 +205,7 @@ async function act(page: string, path: string, fields: readonly (readonly [strin
 test("replaying one dead letter puts it back, leaves an audit row, and does no harm when repeated", async () => {
   const done = await act(`/leads/${deadId}`, "/dead/replay", [["only", deadId], ["page", "lead"]]);
   assert.ok(done.location.startsWith(`/leads/${deadId}?done=`));
-  assert.match(done.text, /1 dead letter put back to pending/);
+  assert.match(done.text, /1 dead letter returned to pending/);
   assert.match(done.text, /Replayed dead letter/);
   const [row] = await world.sql`select * from outbox where event_id = ${deadId}`;
   assert.equal(row?.is_replay, true);
@@ -220,7 +220,7 @@ test("replaying one dead letter puts it back, leaves an audit row, and does no h
   const dead = await stage.accepted(key);
   await stage.kill(tenant, [dead]);
   const again = await act("/dead", "/dead/replay", [["only", deadId]]);
-  assert.match(again.text, /none of them is dead any more/);
+  assert.match(again.text, /none of them is a dead letter any more/);
   assert.deepEqual((await stage.audit()).length, (before as { audit: unknown[] }).audit.length);
 });
 
@@ -237,7 +237,7 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
   const unasked = text.replaceAll(/<details class="ask">[^]*?<\/details>/g, "");
   assert.doesNotMatch(unasked, /send-again/, "the button is behind a question");
   const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"], ["seen", "1"]]);
-  assert.match(done.text, /It is sent once more, at once/);
+  assert.match(done.text, /It is being sent again/);
   assert.match(done.text, /Sent again/);
   assert.deepEqual((await stage.audit()).at(-1), {
     actor: `console ${stage.login}`,
@@ -254,7 +254,7 @@ test("a delivered lead shows each effect by name, and sends one of them again, o
     "token",
     token,
   ]]);
-  assert.match((await stage.get(twice.headers.location as string)).text, /it is on its way already/);
+  assert.match((await stage.get(twice.headers.location as string)).text, /it is already being sent/);
   assert.equal((await stage.audit()).length, rows);
 });
 
@@ -263,12 +263,12 @@ test("replaying those that are chosen leaves the others, and an audit row for ea
   await stage.kill(tenant, ids);
   const chosen = ids.slice(0, 2).map((id) => ["event_id", id] as const);
   const { text } = await act("/dead", "/dead/replay", [...chosen, ...chosen, ["tenant", tenant.slug]]);
-  assert.match(text, /2 dead letters put back/);
+  assert.match(text, /2 dead letters returned/);
   const left = await world.sql<{ event_id: string }[]>`select event_id from dead_letter`;
   assert.ok(left.some((row) => row.event_id === ids[2]));
   const noted = (await stage.audit()).slice(-2);
   assert.deepEqual(noted.map(({ subject }) => subject), ids.slice(0, 2));
-  assert.match((await act("/dead", "/dead/replay", [])).text, /none was chosen/);
+  assert.match((await act("/dead", "/dead/replay", [])).text, /nothing was selected/);
   const token = await stage.token("/dead", "/dead/replay");
   const wrong = await stage.post("/dead/replay", [["event_id", "' or 1=1"], ["token", token]]);
   assert.equal(wrong.status, 400);
@@ -286,7 +286,7 @@ test("replaying all asks first, says how many, and touches only the chosen tenan
   assert.match(asked.text, new RegExp(`Replay ${count} dead letters\\?`));
   const page = `/dead/replay-all?tenant=${tenant.slug}`;
   const { text } = await act(page, "/dead/replay-all", [["tenant", tenant.slug]]);
-  assert.match(text, new RegExp(`${count} dead letters put back`));
+  assert.match(text, new RegExp(`${count} dead letters returned`));
   const left = await world.sql<{ event_id: string }[]>`select event_id from dead_letter`;
   assert.deepEqual(left.map((row) => row.event_id), [theirs]);
   assert.match((await stage.get("/audit")).text, new RegExp(`and ${count - 3} more`));
@@ -501,7 +501,7 @@ test("confirming and proposing a term changes the vocabulary that callers read, 
     "status",
     "confirmed",
   ]]);
-  assert.match(unheard.text, /nobody has sent that term/);
+  assert.match(unheard.text, /no lead has that term/);
   const [none] = await world.sql`select 1 from area where area = 'never sent'`;
   assert.equal(none, undefined);
 });
@@ -628,7 +628,7 @@ test("a fault that nobody foresaw is a page too, and says where to look; nothing
     const { status, headers, text } = await stage.get("/collisions", { "X-Request-Id": "look-here<b>" });
     assert.equal(status, 503);
     assert.equal(headers["content-type"], "text/html; charset=utf-8");
-    assert.match(text, /This page has failed/);
+    assert.match(text, /This page failed/);
     assert.match(text, /look-here&lt;b&gt;/);
     assert.doesNotMatch(text, /42P01|SQLSTATE|postgres|file:/i);
   } finally {

@@ -22,9 +22,9 @@ test("with the store away every page says so with 503, the overview with what is
   for (const [index, answer] of answers.entries()) {
     assert.equal(answer.status, 503, pages[index]);
     assert.equal(answer.headers["content-type"], "text/html; charset=utf-8");
-    assert.match(answer.text, /The store (is away|does not answer|takes no writes)/);
+    assert.match(answer.text, /The store (is unavailable|does not answer|accepts no writes)/);
   }
-  await until(async () => (await get("/")).text.includes("The store takes no writes"));
+  await until(async () => (await get("/")).text.includes("The store accepts no writes"));
   const overview = await get("/");
   assert.equal(overview.status, 503);
   assert.match(overview.text, /not writable/);

@@ -107,7 +107,7 @@ export async function collisionPage(
   if (one === null) {
     throw new RefusedPage(
       404,
-      "There is no such collision",
+      "No such collision",
       markup`<p>The <a href="/collisions">list of collisions</a> has those there are.</p>`,
     );
   }
@@ -125,7 +125,7 @@ ${settling(one, { tokens, clock })}
     }</dd>
 </dl>
 <h2>What differs</h2>${differences(one)}
-<h2>The body that was kept aside, as posted</h2>${verbatim(one.raw, "The body that was kept aside")}`,
+<h2>The body kept aside, as posted</h2>${verbatim(one.raw, "The body kept aside")}`,
   };
 }
 
@@ -151,7 +151,7 @@ function settling(
     isAcceptable &&
     actionForm(
       { tokens, path: "/collisions/settle" },
-      markup`<button class="main" name="accept" value="${one.id}">Accept as a lead of its own</button>${
+      markup`<button class="main" name="accept" value="${one.id}">Accept as a separate lead</button>${
         state === "open" && markup` <button name="dismiss" value="${one.id}">Dismiss</button>`
       }`,
     )
@@ -167,7 +167,7 @@ export async function settleAction({ parts, tokens, exchange }: Context): Promis
   });
   const accepted = form.shaped("accept", numberShape);
   const id = accepted ?? form.shaped("dismiss", numberShape);
-  if (id === null) throw new RefusedPage(400, "This is no collision", markup`<p>Nothing was changed.</p>`);
+  if (id === null) throw new RefusedPage(400, "This is not a collision", markup`<p>Nothing was changed.</p>`);
   const back = `/collisions/${id}`;
   if (accepted === null) {
     const outcome = await dismissCollision(parts.pool, id, exchange.clientAddress);

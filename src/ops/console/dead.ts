@@ -37,8 +37,8 @@ export async function deadPage({ parts, tokens, query, clock }: Context): Promis
   return {
     title: "Dead letters",
     body: markup`<h1>Dead letters</h1>
-<p>Leads and submissions that were given up after their attempts. They keep their whole content. Repair the cause, then
-replay: it is tried once more at once, and when it is refused again it is back here.</p>
+<p>Leads and submissions whose delivery was given up. Their content is kept. Fix the cause, then replay: each is sent once
+more, immediately, and returns to this list if it is refused again.</p>
 ${filter}
 ${
       actionForm(
@@ -57,9 +57,7 @@ ${
             letters.map((letter) => ({ cells: cells(letter, clock) })),
             {
               label: "Dead letters",
-              empty: markup`There are no dead letters${
-                tenant.slug !== null && markup` of this tenant`
-              }: nothing to do.`,
+              empty: markup`There are no dead letters${tenant.slug !== null && markup` of this tenant`}.`,
               caption: total.count > letters.length
                 ? `The newest ${count(letters.length)} of ${boundedText(total)}`
                 : undefined,
@@ -67,7 +65,7 @@ ${
           )
         }
 ${
-          letters.length > 0 && markup`<div class="row"><button class="main">Replay the chosen ones</button>
+          letters.length > 0 && markup`<div class="row"><button class="main">Replay selected</button>
 <a class="button" href="/dead/replay-all${queryOf({ tenant: tenant.slug })}">Replay all ${
             boundedText(total)
           }${tenant.slug !== null && markup` of ${tenant.slug}`}…</a></div>`
@@ -103,7 +101,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   const only = form.shaped("only", idShape);
   const ids = only === null ? [...new Set(form.all("event_id"))] : [only];
   if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
-    throw new RefusedPage(400, "These are no event ids", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "These are not event ids", markup`<p>Nothing was changed.</p>`);
   }
   const back = await backFrom(parts.pool, form, { list: "/dead", only, tokens });
   if (ids.length === 0) return back("none_chosen");
@@ -121,18 +119,18 @@ export async function replayAllPage({ parts, tokens, query }: Context): Promise<
   return {
     title: "Replay all",
     body: total.count === 0
-      ? markup`<h1>Replay all</h1><p>There are no dead letters ${whose}: nothing to replay.</p>
-<p><a href="/dead">Back to the dead letters</a></p>`
+      ? markup`<h1>Replay all</h1><p>There are no dead letters ${whose}.</p>
+<p><a href="/dead">Back to dead letters</a></p>`
       : markup`<h1>Replay ${boundedText(total)} ${total.count === 1 ? "dead letter" : "dead letters"}?</h1>
-<p>Every dead letter ${whose} goes back to pending and is sent at once: <strong>${
+<p>Every dead letter ${whose} returns to pending and is sent immediately: <strong>${
         boundedText(total)
-      }</strong> of them. What is refused again is dead again after that one attempt. An effect that was done before is
-not done twice.</p>
+      }</strong> in total. A letter that is refused again is dead again after that one attempt. Effects that succeeded before are
+not repeated.</p>
 ${
         actionForm(
           { tokens, path: "/dead/replay-all", className: "row", hidden: { tenant: tenant.slug } },
           markup`<button class="main">Replay ${boundedText(total)}</button>
-<a class="button" href="/dead${queryOf({ tenant: tenant.slug })}">Leave them</a>
+<a class="button" href="/dead${queryOf({ tenant: tenant.slug })}">Cancel</a>
 `,
         )
       }`,

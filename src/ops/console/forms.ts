@@ -16,7 +16,7 @@ export async function formsPage({ parts, query, clock }: Context): Promise<Conso
   return {
     title: "Forms",
     body: markup`<h1>Forms</h1>
-<p>Where a submission goes, and from which score on it is held. A form is defined with the command:
+<p>Where submissions go, and the score from which they are held. To add a form:
 <code>ctl form add TENANT FORM_KEY --required name,email</code>.</p>
 ${await tenantFilter(parts.pool, "/forms", tenant.slug)}
 ${

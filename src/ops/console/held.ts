@@ -64,7 +64,7 @@ and the search still finds it. The spam score learns from both.</p>
     } reported as spam.</p>
 <form class="filters" method="get" action="/held">
 ${await tenantSelect(pool, tenant.slug)}${
-      select("reason", [["", "any but the hidden field"], ...names.map((name) => [name, name] as const)], {
+      select("reason", [["", "any except the hidden field"], ...names.map((name) => [name, name] as const)], {
         label: "Reason",
         chosen: reason,
       })
@@ -75,7 +75,7 @@ ${
         markup`${
           table(
             [
-              "Choose",
+              "Select",
               "Sender and text",
               ">Spam",
               "Reasons",
@@ -87,7 +87,7 @@ ${
               label: "Held submissions",
               empty: markup`No submission waits for review${tenant.slug !== null && markup` of this tenant`}${
                 reason !== null && markup` with this reason`
-              }: nothing to do.`,
+              }.`,
               caption: total.count > held.length
                 ? `${count(held.length)} of ${boundedText(total)}`
                 : undefined,
@@ -97,14 +97,14 @@ ${
         }
 ${
           held.length > 0 &&
-          markup`<div class="row bar"><button class="main" name="release" value="chosen">Release chosen</button><button
- name="dismiss" value="chosen">Dismiss chosen</button><a class="button" href="/held${
+          markup`<div class="row bar"><button class="main" name="release" value="chosen">Release selected</button><button
+ name="dismiss" value="chosen">Dismiss selected</button><a class="button" href="/held${
             queryOf({ ...narrowed, choose: isChosen ? null : "all", after: form.text("after") })
-          }">${isChosen ? "Choose none" : "Choose all"}</a>${
+          }">${isChosen ? "Select none" : "Select all"}</a>${
             found.length > listedMax && last !== undefined &&
             markup`<a class="button" href="/held${
               queryOf({ ...narrowed, after: `${last.score}.${last.submissionId}` })
-            }">Likelier spam</a>`
+            }">More likely spam</a>`
           }</div>`
         }
 `,
@@ -113,7 +113,7 @@ ${
       reason !== honeypot && trapped.count > 0 &&
       markup`<p><a href="/held${queryOf({ tenant: tenant.slug, reason: honeypot })}">${
         boundedText(trapped)
-      } filled in the hidden field</a> <span class="quiet">which no person sees</span></p>`
+      } filled in the hidden field</a>, <span class="quiet">which people cannot see</span></p>`
     }${legend(held, parts)}`,
   };
 }

@@ -57,7 +57,11 @@ ${read !== null && tenants(read.store.backlogs, clock)}
 <a href="/${queryOf({ range, refresh: refresh === null ? "on" : null })}">${
       refresh === null ? `Refresh every ${refreshSeconds} seconds` : "Stop refreshing"
     }</a></div>
-${read === null ? markup`<p class="quiet">Nothing can be read while the store is away.</p>` : read.history}`,
+${
+      read === null
+        ? markup`<p class="quiet">Nothing can be read while the store is unavailable.</p>`
+        : read.history
+    }`,
   };
 }
 

@@ -62,7 +62,7 @@ export function failureText({ cause, code }: { readonly cause: string; readonly 
 /** When it answered last, and when it could be reached since. */
 function answeredText({ answeredAgoMs, reachedAgoMs }: SeenTier): string {
   const answered = answeredAgoMs === null
-    ? "no answer since this process began"
+    ? "no answer since this process started"
     : `last answer ${span(answeredAgoMs / 1_000)} ago`;
   return reachedAgoMs === null || reachedAgoMs === answeredAgoMs
     ? answered
@@ -146,34 +146,34 @@ function* processProblems(facts: ProcessFacts): Generator<Problem> {
     yield {
       tone: "bad",
       text:
-        markup`<strong>The store takes no writes.</strong> Posts are answered 503 and repeated by their callers. See
-whether PostgreSQL runs, is the primary, and has room on its disk.`,
+        markup`<strong>The store accepts no writes.</strong> Posts get 503, and their callers retry. Check whether
+PostgreSQL is running, is the primary, and has disk space.`,
     };
   }
   const { tier } = facts;
   if (tier !== null && tier !== "elsewhere" && tier.awayMs !== null) {
     yield {
       tone: "bad",
-      text: markup`<strong>The actions tier does not answer</strong> for ${span(tier.awayMs / 1_000)}: ${
+      text: markup`<strong>The actions tier has not answered</strong> for ${span(tier.awayMs / 1_000)}: ${
         tier.failure !== null && failureText(tier.failure)
       }; ${answeredText(tier)}. ${
         waiting(facts.pending)
-      }; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.`,
+      }; nothing is lost, unsent events spend no attempts, and delivery resumes when the tier is back.`,
     };
   }
   if (tier === null && facts.pending > 0) {
     yield {
       tone: "warn",
       text:
-        markup`<strong>There is no actions tier</strong>: <code>ACTIONS_URL</code> is not set at this process.
+        markup`<strong>There is no actions tier</strong>: <code>ACTIONS_URL</code> is not set for this process.
 ${waiting(facts.pending)}.`,
     };
   }
   if (facts.dead > 0) {
     yield {
       tone: "bad",
-      text: markup`<strong>${counted(facts.dead, "dead letter")}</strong>: given up after all attempts. <a
- href="/dead">See why, and replay</a>.`,
+      text: markup`<strong>${counted(facts.dead, "dead letter")}</strong>: delivery was given up. <a
+ href="/dead">See the reasons and replay them</a>.`,
     };
   }
   if (facts.isDraining) yield { tone: "warn", text: markup`This process is stopping.` };
@@ -210,8 +210,8 @@ function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
       }${
         silent.length > sourcesNamed && `, and ${count(silent.length - sourcesNamed)} more`
       }. That is far longer than
-any of them let pass before: ask whether it still posts, and look under <a href="/keys">keys</a>. A key that is revoked
-ends this.`,
+any earlier gap. Ask whether they still post, and check their <a href="/keys">keys</a>. Revoking a key removes this
+warning.`,
     };
   }
 }
@@ -233,7 +233,7 @@ function* routeProblems(backlogs: readonly TenantBacklog[]): Generator<Problem> 
       } events waiting: ${
         tenants(stuck, ({ waiting }) => markup`${count(waiting.count)}${waiting.isMore && "+"}`)
       }. <code>ctl tenant route TENANT …</code>
-sends them at once.`,
+sends them immediately.`,
     };
   }
   const unrouted = backlogs.filter((one) => one.hasRoute && one.unrouted > 0);
@@ -242,10 +242,10 @@ sends them at once.`,
       tone: "warn",
       text: markup`<strong>${counted(unrouted.length, "tenant")} ${
         unrouted.length === 1 ? "has" : "have"
-      } events that no route takes</strong>: ${
+      } events without a matching route</strong>: ${
         tenants(unrouted, ({ unrouted }) => markup`${count(unrouted)}`)
-      }. They came from a source or form without a route of its own, and the tenant has none for all:
-<code>ctl tenant route TENANT …</code> sends them at once.`,
+      }. Their source or form has no route, and neither does the tenant.
+<code>ctl tenant route TENANT …</code> sends them immediately.`,
     };
   }
 }
@@ -256,8 +256,8 @@ function lostLeads(found: readonly OpenCollisions[]): Problem {
   return {
     tone: "bad",
     text: markup`<strong>${
-      total === 1 ? "1 lead of another person came" : `${count(total)} leads of other persons came`
-    } under an <code>Idempotency-Key</code> that was used before</strong>, and ${
+      total === 1 ? "1 different lead arrived" : `${count(total)} different leads arrived`
+    } under a used <code>Idempotency-Key</code></strong>, and ${
       total === 1 ? "was" : "were"
     } not delivered: ${
       found.slice(0, sourcesNamed).map((one, index) =>
@@ -266,7 +266,7 @@ function lostLeads(found: readonly OpenCollisions[]): Problem {
         }</a>${one.count > 1 && ` (${count(one.count)})`}`
       )
     }${found.length > sourcesNamed && `, and ${count(found.length - sourcesNamed)} more`}. <a
- href="/collisions?show=lost">Accept each as a lead of its own, or dismiss it</a>, and tell the sender.`,
+ href="/collisions?show=lost">Accept each as a separate lead, or dismiss it</a>, and tell the sender.`,
   };
 }
 

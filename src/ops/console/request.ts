@@ -155,20 +155,20 @@ export async function readForm(
   if (!isSameOrigin(exchange)) {
     throw new RefusedPage(
       403,
-      "The form was sent from another place",
-      markup`<p>Nothing was changed. Open the page on this address and use its own button.</p>`,
+      "The form was sent from another site",
+      markup`<p>Nothing was changed. Open the page here and use its button.</p>`,
     );
   }
   const type = exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") {
-    throw new RefusedPage(415, "This is no form", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(415, "This is not a form", markup`<p>Nothing was changed.</p>`);
   }
   const body = await exchange.readBody(bodyBytesMax);
   if (body.kind !== "complete") {
     throw new RefusedPage(
       body.kind === "too_large" ? 413 : 400,
-      body.kind === "too_large" ? "The form is too large" : "The form did not arrive whole",
-      markup`<p>Nothing was changed. Choose fewer at once.</p>`,
+      body.kind === "too_large" ? "The form is too large" : "The form did not arrive completely",
+      markup`<p>Nothing was changed. Select fewer.</p>`,
     );
   }
   const form = parseQuery(new TextDecoder().decode(body.bytes), ["token", ...names]);
@@ -177,8 +177,8 @@ export async function readForm(
     throw new RefusedPage(
       403,
       state === "expired" ? "The form is too old" : "The form is not from this process",
-      markup`<p>Nothing was changed. Go back, load the page again and press the button once more: a form is good for
-        eight hours, at the process that made it.</p>`,
+      markup`<p>Nothing was changed. Go back, reload the page and press the button again: a form is valid for eight hours,
+        and only in the process that created it.</p>`,
     );
   }
   return form;
@@ -191,36 +191,35 @@ export function seeOther(location: string): Reply {
 
 /** What was done, by its code. */
 const done = {
-  replayed: (n: number) => `${counted(n, "dead letter")} put back to pending; delivery tries at once.`,
-  released: (n: number) => `${counted(n, "submission")} released; delivery tries at once.`,
-  dismissed: (n: number) =>
-    `${counted(n, "submission")} dismissed: held as before, and not on this list any more.`,
+  replayed: (n: number) => `${counted(n, "dead letter")} returned to pending; delivery starts immediately.`,
+  released: (n: number) => `${counted(n, "submission")} released; delivery starts immediately.`,
+  dismissed: (n: number) => `${counted(n, "submission")} dismissed: still held, but no longer on this list.`,
   spam_marked: () => "Noted. The spam score learns from it within seconds.",
-  sent_again: () => "It is sent once more, at once. Effects that you did not choose are not repeated.",
-  collision_accepted: () => "Accepted as a lead of its own; delivery tries at once.",
-  collision_dismissed: () => "Dismissed: it was not delivered, and needs no further action.",
-  confirmed: () => "The term is confirmed. Running servers know it within seconds.",
-  proposed: () => "The term is proposed. Running servers know it within seconds.",
+  sent_again: () => "It is being sent again. Effects that you did not select are not repeated.",
+  collision_accepted: () => "Accepted as a separate lead; delivery starts immediately.",
+  collision_dismissed: () => "Dismissed. It was not delivered and needs no further action.",
+  confirmed: () => "The term is confirmed. Running processes use it within seconds.",
+  proposed: () => "The term is proposed. Running processes use it within seconds.",
 } as const;
 
 /** Why nothing was changed. */
 const undone = {
-  none_dead: "none of them is dead any more.",
-  none_chosen: "none was chosen.",
-  again_waiting: "it is on its way already, or was not delivered yet.",
+  none_dead: "none of them is a dead letter any more.",
+  none_chosen: "nothing was selected.",
+  again_waiting: "it is already being sent, or has not been delivered yet.",
   again_already: "it has been sent again since you loaded that page. This page shows the result.",
   again_dead: "it is a dead letter. Replay it instead.",
   again_held: "it is held. Release it instead.",
   again_erased: "its content is gone.",
   again_sandbox: "a sandbox lead is never delivered.",
-  again_no_route: "no route of the tenant's takes it there any more.",
-  collision_settled: "it is settled already, as this page says.",
+  again_no_route: "the tenant no longer has a route for it.",
+  collision_settled: "it has already been settled, as shown here.",
   collision_busy:
     "an erasure that may include this person is running, or the key is being revoked. Try again in a minute.",
   none_held: "none of them is held any more.",
-  area_unchanged: "the vocabulary has the term already.",
-  area_changed_meanwhile: "another operator has changed the term meanwhile. Check it again.",
-  area_not_found: "nobody has sent that term.",
+  area_unchanged: "the vocabulary already has the term.",
+  area_changed_meanwhile: "another operator has changed the term in the meantime. Check it again.",
+  area_not_found: "no lead has that term.",
 } as const;
 
 /** What can be said. */
@@ -245,7 +244,7 @@ export function noteText({ code, count }: { readonly code: string; readonly coun
   const text = isDone
     ? done[code as keyof typeof done](count)
     : code === "replayed_part"
-    ? `${counted(count, "dead letter")} put back to pending. There are more: press the button again.`
+    ? `${counted(count, "dead letter")} returned to pending. There are more: press the button again.`
     : Object.hasOwn(undone, code)
     ? `Nothing was changed: ${undone[code as keyof typeof undone]}`
     : null;
@@ -292,8 +291,8 @@ export async function chosenTenant(pool: Pool, query: Parameters): Promise<Chose
   if (tenant === null) {
     throw new RefusedPage(
       404,
-      "There is no such tenant",
-      markup`<p>Choose one from the list of the page.</p>`,
+      "No such tenant",
+      markup`<p>Choose one from the page's list.</p>`,
     );
   }
   return { slug, id: tenant.id };

@@ -78,8 +78,8 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
   if (!accepted.some((type) => type.split(";")[0]?.trim() === "text/html")) return null;
   return render({
     status: 404,
-    title: "There is no such page",
-    body: markup`<h1>There is no such page</h1>
+    title: "Page not found",
+    body: markup`<h1>Page not found</h1>
 <p>The address may be mistyped. What there is stands above; an event is found by its id under
 <a href="/leads">Leads</a>.</p>
 <p><a href="/">To the overview</a></p>`,
@@ -99,7 +99,7 @@ export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now"
   return render({
     status: 503,
     title: "This page has failed",
-    body: markup`<h1>This page has failed</h1>
+    body: markup`<h1>This page failed</h1>
 <p>The log tells why, in the line <code>fault</code> with the request id <code>${
       shown(exchange.requestId)
     }</code>. Whether an action
@@ -123,7 +123,7 @@ async function answer(
       return render(page, { ...frame(context), section, message, wanting });
     }
     if (post !== undefined && method === "POST") return seeOther(await post(context));
-    throw new RefusedPage(405, "This address does not do that", markup`<p>It takes ${allow.join(", ")}.</p>`);
+    throw new RefusedPage(405, "Method not allowed", markup`<p>Allowed: ${allow.join(", ")}.</p>`);
   } catch (error) {
     const reply = refusalPage(error, context);
     return reply.status === 405
@@ -189,7 +189,7 @@ function refusalPage(error: unknown, context: Context): Reply {
     return render({
       status: 503,
       title: "The store is away",
-      body: markup`<div class="bad status"><h1>The store is away</h1>
+      body: markup`<div class="bad status"><h1>The store is unavailable</h1>
 <p>The database does not answer, so this page cannot be made. Whether an action that was just asked for has been done is
 not known: look again when the store is back, and repeat it then; that does no harm.</p></div>
 <p><a href="/">The overview</a> says when the store takes writes again.</p>`,

@@ -142,13 +142,13 @@ export function reasonBadge(word: string, tone: "" | "bad" = ""): Markup {
 // Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
 const meanings: Readonly<Record<string, string>> = {
   effects_not_begun:
-    "more came at once than the actions tier may send; it goes on by itself, without an attempt spent",
-  no_route: "no route of the tenant takes it; ctl tenant route gives it one, and what waits goes at once",
-  tier_away:
-    "the actions tier could not be reached when it was due; nothing was sent, and it goes when the tier is back",
-  replayed: "an operator has replayed it",
-  sent_again: "an operator has sent it again",
-  released: "an operator has released it",
+    "the actions tier had no free connection; the delivery is retried without spending an attempt",
+  no_route:
+    "the tenant has no route for it; add one with ctl tenant route, and waiting events are sent immediately",
+  tier_away: "the actions tier was unreachable; nothing was sent, and delivery resumes when the tier is back",
+  replayed: "replayed by an operator",
+  sent_again: "sent again by an operator",
+  released: "released by an operator",
 };
 
 /** Why something waits or has failed, with what that means where it is known. */

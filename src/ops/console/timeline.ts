@@ -54,11 +54,11 @@ function collided(one: StoredEvent["collisions"][number]): Moment {
   return {
     at: one.firstAt,
     tone: "warn",
-    title: markup`Another one came under its Idempotency-Key`,
+    title: markup`Another lead arrived under its Idempotency-Key`,
     text: markup`It was kept aside${
       one.count > 1 && `, posted ${counted(one.count, "time")}`
     }: <a href="/collisions/${one.id}">compare the two</a>${
-      own !== null && markup`; it is an event of its own now, <a class="id" href="/leads/${own}">${own}</a>`
+      own !== null && markup`; it is now a separate event, <a class="id" href="/leads/${own}">${own}</a>`
     }`,
   };
 }
@@ -83,10 +83,10 @@ under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}"
 }
 
 const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text: string }>> = {
-  delivered: { tone: "good", text: "the actions tier has done every effect" },
-  refused: { tone: "bad", text: "the actions tier answered otherwise" },
-  unreachable: { tone: "warn", text: "the actions tier gave no answer" },
-  lost: { tone: "warn", text: "the process that made it ended; found when its lease ran out" },
+  delivered: { tone: "good", text: "the actions tier performed every effect" },
+  refused: { tone: "bad", text: "the actions tier refused it" },
+  unreachable: { tone: "warn", text: "no answer from the actions tier" },
+  lost: { tone: "warn", text: "the delivering process died; found when its lease expired" },
 };
 
 function attempted(attempt: Attempt, event: StoredEvent, clock: PageClock): Moment {
@@ -100,8 +100,8 @@ function attempted(attempt: Attempt, event: StoredEvent, clock: PageClock): Mome
     text: markup`${text}${attempt.status !== null && markup`, status <strong>${attempt.status}</strong>`}${
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
     }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
-      !attempt.spent && attempt.outcome !== "delivered" && "; it does not count towards the last one"
-    }${isLast && delivery.state === "pending" && markup`; next try ${time(delivery.dueAt, clock)}`}`,
+      !attempt.spent && attempt.outcome !== "delivered" && "; it does not count as an attempt"
+    }${isLast && delivery.state === "pending" && markup`; next attempt ${time(delivery.dueAt, clock)}`}`,
   };
 }
 
@@ -122,7 +122,7 @@ function removed({ removed: one }: StoredEvent): Moment[] {
   return [{
     at: one.at,
     tone: null,
-    title: markup`${isErasure ? "Erased for the person's sake" : "Removed at the end of its retention"}`,
+    title: markup`${isErasure ? "Erased at the person's request" : "Removed at the end of its retention"}`,
     text: markup`Its content is gone; the id, the time and the Idempotency-Key's digest are kept.`,
   }];
 }
@@ -142,7 +142,7 @@ function noted(entry: AuditEntry): Moment {
 function delivered({ delivery, sandbox, receivedAt }: StoredEvent): Moment[] {
   if (delivery.state !== "delivered" || !sandbox) return [];
   const at = delivery.attempts.at(-1)?.at ?? receivedAt;
-  return [{ at, tone: "good", title: markup`No effect, as for every lead of a sandbox tenant`, text: null }];
+  return [{ at, tone: "good", title: markup`No effect: this is a sandbox lead`, text: null }];
 }
 
 /** What is to be expected, or done, now. */
@@ -150,22 +150,22 @@ function whatNext({ delivery, tenant, sandbox, hasRoute }: StoredEvent, clock: P
   switch (delivery.state) {
     case "pending":
       if (!sandbox && !hasRoute) {
-        return markup`It waits: the tenant has <strong>no route</strong>. Give it one with <code>ctl tenant route ${tenant} …</code>; it goes at once then.`;
+        return markup`It is waiting: the tenant has <strong>no route</strong>. Add one with <code>ctl tenant route ${tenant} …</code>; it is then sent immediately.`;
       }
-      return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next try" : "Due since"} ${
+      return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next attempt" : "Due since"} ${
         time(delivery.dueAt, clock)
       }${delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`}`;
     case "sending":
-      return markup`An attempt is under way; its lease ends ${time(delivery.leaseUntil, clock)}.`;
+      return markup`An attempt is in progress; its lease ends ${time(delivery.leaseUntil, clock)}.`;
     case "held":
-      return markup`It is held as spam, and is delivered only if you release it.`;
+      return markup`It is held as spam and is delivered only if you release it.`;
     case "erased":
       return markup`Its content was erased before it was delivered; nothing is sent any more.`;
     case "delivered": {
       const last = delivery.attempts.at(-1);
       return last === undefined
-        ? markup`The actions tier has taken it.`
-        : markup`The actions tier has taken it ${time(last.at, clock)}, after ${
+        ? markup`Delivered to the actions tier.`
+        : markup`Delivered to the actions tier ${time(last.at, clock)}, after ${
           counted(delivery.attempts.length, "attempt")
         }.`;
     }
@@ -206,7 +206,7 @@ ${
 ${
           kinds.length > 1 &&
           kinds.map((kind) =>
-            markup`<button name="effect" value="${kind}">To ${effectName(kind)} alone</button> `
+            markup`<button name="effect" value="${kind}">Only to ${effectName(kind)}</button> `
           )
         }`,
       )
@@ -250,7 +250,7 @@ export async function sendAgainAction({ parts, tokens, exchange }: Context): Pro
   const effect = form.shaped("effect", /^[a-z]{1,20}$/);
   const seen = form.shaped("seen", /^\d{1,9}$/);
   if (eventId === null || effect === null || seen === null) {
-    throw new RefusedPage(400, "This is no event", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "This is not an event id", markup`<p>Nothing was changed.</p>`);
   }
   const sent = await sendAgain(parts.pool, {
     eventId,
@@ -277,7 +277,7 @@ export async function markSpamAction({ parts, tokens, exchange }: Context): Prom
   const eventId = form.shaped("only", idShape);
   const isSpam = form.word("is_spam", ["yes", "no"]);
   if (eventId === null || isSpam === null) {
-    throw new RefusedPage(400, "This is no event", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "This is not an event id", markup`<p>Nothing was changed.</p>`);
   }
   const mark = await markSpam(parts.pool, eventId, {
     isSpam: isSpam === "yes",

@@ -48,7 +48,7 @@ ${
         terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, clock }) })),
         {
           label: "Unknown terms",
-          empty: markup`No unknown terms: the vocabulary knows all that was sent.`,
+          empty: markup`No unknown terms were sent.`,
           caption: terms.length > listedMax
             ? `The ${count(listedMax)} most frequent of ${count(terms.length)}`
             : undefined,
@@ -71,7 +71,7 @@ function proposed(areas: readonly Term[], tokens: Tokens): Markup {
   return table(
     ["Proposed", "!Ratify"],
     rows.map(({ area }) => ({ cells: [shown(area), ratify(area, tokens)] })),
-    { label: "Proposed terms", empty: markup`No proposed term waits to be ratified.` },
+    { label: "Proposed terms", empty: markup`No proposed terms.` },
   );
 }
 
@@ -118,7 +118,7 @@ export async function addTermAction({ parts, tokens, exchange }: Context): Promi
   const area = form.text("area");
   const status = form.word("status", ["confirmed", "proposed"]);
   if (area === null || status === null) {
-    throw new RefusedPage(400, "The form names no term", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "The form has no term", markup`<p>Nothing was changed.</p>`);
   }
   const outcome = await confirmAreaAs(parts.pool, exchange.clientAddress, { area, status });
   const code: NoteCode = outcome === "done" ? status : `area_${outcome}`;

@@ -41,7 +41,7 @@ test("nothing is wrong when nothing is, and held spam is no alarm", () => {
 
 test("what is bad comes first", () => {
   const found = told({ writable: false, isDraining: true, pending: 3, dead: 2 });
-  assert.match(found[0] ?? "", /^bad: The store takes no writes/);
+  assert.match(found[0] ?? "", /^bad: The store accepts no writes/);
   assert.match(found[1] ?? "", /^bad: 2 dead letters/);
   assert.match(found[2] ?? "", /^warn: This process is stopping/);
   assert.equal(found.length, 3);
@@ -50,13 +50,13 @@ test("what is bad comes first", () => {
 test("a tier that is away is told with why, since when, its last answer and what waits, also while it is asked", () => {
   for (const state of ["open", "half_open"] as const) {
     assert.deepEqual(told({ tier: { ...away, state }, pending: 1_200 }), [
-      "bad: The actions tier does not answer for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last answer 2 min ago. " +
-      "1,200 events wait; nothing is lost, what was not sent spends no attempt, and it goes on by itself when the tier is back.",
+      "bad: The actions tier has not answered for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last answer 2 min ago. " +
+      "1,200 events wait; nothing is lost, unsent events spend no attempts, and delivery resumes when the tier is back.",
     ]);
   }
   assert.match(
     told({ tier: { ...away, answeredAgoMs: null } })[0] ?? "",
-    /no answer since this process began/,
+    /no answer since this process started/,
   );
 });
 
@@ -87,7 +87,7 @@ test("a live tenant without a route is told when something of it waits", () => {
   assert.deepEqual(told({}, { backlogs: [{ ...activity, hasRoute: true }] }), []);
   assert.match(
     told({}, { backlogs: [{ ...activity, hasRoute: true, unrouted: 2 }] })[0] ?? "",
-    /1 tenant has events that no route takes.*\(2\)/s,
+    /1 tenant has events without a matching route.*\(2\)/s,
   );
 });
 
@@ -115,9 +115,9 @@ test("sources that have gone silent are told with how long, and the first of man
 test("leads of other persons under a used Idempotency-Key are bad, by tenant and source, and lead to each", () => {
   const of = (source: string, count: number) => ({ tenant: "acme", source, count, newestId: "7" });
   assert.deepEqual(told({}, { collisions: [of("web", 1)] }), [
-    "bad: 1 lead of another person came under an Idempotency-Key that was used before, and was not delivered: acme web. " +
-    "Accept each as a lead of its own, or dismiss it, and tell the sender.",
+    "bad: 1 different lead arrived under a used Idempotency-Key, and was not delivered: acme web. " +
+    "Accept each as a separate lead, or dismiss it, and tell the sender.",
   ]);
   const found = told({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
-  assert.match(found[0] ?? "", /^bad: 12 leads of other persons came .*: acme a \(2\), .*, and 1 more\. /);
+  assert.match(found[0] ?? "", /^bad: 12 different leads arrived .*: acme a \(2\), .*, and 1 more\. /);
 });

@@ -25,7 +25,7 @@ test("the tile has the last answer's age, and the last failure in words", () => 
   );
   assert.equal(
     tile({ state: "open", ...unheard, failure: { ...failure, cause: "refused" }, awayMs: 40_000 }),
-    "bad: does not answer: for 40 s: nothing listens at ACTIONS_URL (ECONNRESET); no answer since this process began",
+    "bad: does not answer: for 40 s: nothing listens at ACTIONS_URL (ECONNRESET); no answer since this process started",
   );
 });
 
