@@ -251,6 +251,11 @@ export const bugs: readonly Bug[] = [
     "select e.event_id, l.phone, l.email,",
     "select e.event_id, l.phone, null,",
   ]),
+  bug("SIGTERM is a failure", "a process that is told to stop exits with 1", ["terminate"], [
+    "src/process/run.ts",
+    "await lines.drain(logGraceMs);\n    exit(0);",
+    "await lines.drain(logGraceMs);\n    exit(1);",
+  ]),
   bug("one commit waits", "posts that come while two wait are refused", [], [
     committer,
     "const queueEntriesMax = 4096;",
@@ -278,7 +283,7 @@ export const onlyCaughtBy: Readonly<Record<string, string>> = {
   attempts: "attempts not recorded",
   answers: "body cap too high",
   accepting: "one commit waits",
-  drain: "SIGTERM drops requests",
+  drain: "SIGTERM is a failure",
   crash: "lost connection fatal",
   revocation: "key not checked in the commit",
   limits: "limit of a key never",

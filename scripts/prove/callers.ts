@@ -90,8 +90,9 @@ export class Callers {
     await this.#running;
   }
 
-  /** Does each verb until it was done so often. */
+  /** Does each verb until it was done so often, and comes over each limit. */
   async doEach(times: number): Promise<void> {
+    for (const kind of Object.keys(bursts) as (keyof typeof bursts)[]) await this.burst(kind, 0);
     const last = new Caller(lastCaller - 1, this, this.#world, chance(this.#world.plan.seed));
     for (const verb of last.verbs) {
       for (let tries = 0; (this.verbs[verb] ?? 0) < times && tries < 2 * times; tries += 1) {
@@ -148,9 +149,20 @@ export class Callers {
         ? named(one.content, index)
         : { content: one.content, body: one.content.spell(chance(index)) }),
     })));
-    await this.repeat(
-      others.slice(0, count).map((one, index) => ({ ...one, ...named(one.content, index) })),
-    );
+    const own = others.slice(0, count).map((one, index) => ({
+      ...{ ...one, ...named(one.content, index), idempotencyKey: `own-${index}` },
+    }));
+    await this.repeat(own);
+    // Under their own Idempotency-Keys: somebody of the same last name, and somebody else.
+    for (const other of ["", "else"]) {
+      await this.repeat(own.map((one, index) => {
+        const lastName = `${one.content.expected.last_name}${other}`;
+        const lead = { first_name: "Eve", last_name: lastName, phone: `${2_125_550_100 + index}` };
+        const expected = { ...lead, phone: `+1${lead.phone}`, country: "US", extra: "{}", flags: [] };
+        const body = JSON.stringify(lead);
+        return { ...one, body, content: { name: body, expected, spell: () => body } };
+      }));
+    }
   }
 
   close(): void {

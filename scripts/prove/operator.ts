@@ -432,7 +432,18 @@ export class Operators {
       const before = await this.#read();
       await this.#ctl.run("erase", "--email", email);
       const isTheirs = (row: Row) => String(row.raw).toLowerCase().includes(`"${email}"`);
-      this.#compare("person.erase", before, await this.#read(), removed(before, "erasure", isTheirs));
+      // With an event goes what is aside under its key, unless it is clearly another person's.
+      const isAside = (one: Row) => {
+        const event = at(before, `event ${one.event_id}`);
+        const names = [one, event].map(({ lead }) => (lead as Row | null)?.last_name);
+        return isTheirs(one) || isTheirs(event) && (names.includes(undefined) || names[0] === names[1]);
+      };
+      this.#compare(
+        "person.erase",
+        before,
+        await this.#read(),
+        removed(before, "erasure", isTheirs, isAside),
+      );
       this.#count("person.erase", 1);
     }
     const dayMs = 24 * 60 * minuteMs;
