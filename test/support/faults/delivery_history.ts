@@ -60,16 +60,16 @@ export class DeliveryHistory {
     parts: { readonly end: () => Promise<unknown>; readonly begin: () => Promise<unknown> },
   ): Promise<void> {
     const { databaseUrl, tier } = this.#parts;
+    const arrived = tier.requests.length;
     const open = [...tier.inFlight];
-    // On a busy machine the end takes time, in which requests come and leases expire: both sides of it are noted.
+    // On a busy machine a kill takes time, in which requests come and leases expire.
     const claimedBefore = await readClaimed(databaseUrl);
     await parts.end();
-    open.push(...tier.inFlight);
     // A store that was killed can be read when it is back.
     if (victim === "postgres") await parts.begin();
-    open.push(...tier.inFlight);
     const claimed = [...claimedBefore, ...await readClaimed(databaseUrl)];
     if (victim !== "postgres") await parts.begin();
+    open.push(...tier.requests.slice(arrived));
     this.#kills.push({
       victim,
       sends: new Set([...claimed, ...open.map(sendOf)]),
