@@ -121,7 +121,7 @@ verify_release() {
 # Puts a folder, a tarball or an installed version in its place and sets $version. It copies to a temporary name first, so
 # that a release is never there in part.
 place_release() {
-  local given=$1 aside
+  local given=$1 aside=$releases/.new
   if [ ! -e "$given" ] && [ -f "$releases/$given/VERSION" ]; then
     version=$given
     verify_release "$releases/$version"
@@ -131,9 +131,9 @@ place_release() {
     complain "No file, folder or installed version is called $given. Installed: $(installed_versions)."
     return 1
   fi
-  mkdir -p "$releases" || return 1
-  rm -rf "$releases"/.new-*
-  aside=$(mktemp -d "$releases/.new-XXXXXX") || return 1
+  # Only one installation runs at a time, so what is there was left by an interrupted one.
+  rm -rf "$aside"
+  mkdir -p "$aside" || return 1
   if ! { unpack "$given" "$aside/release" && verify_release "$aside/release" && settle_release "$aside/release"; }; then
     rm -rf "$aside"
     return 1

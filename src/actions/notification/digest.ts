@@ -6,7 +6,7 @@ import { bareNotification, inline, localTime, type Notification, type Row, visib
 /**
  * Renders the digest; `releaseLink` creates the link that releases a held submission, or is `null`.
  *
- * Chosen: sent on days without leads too, so that silence differs from a failure.
+ * Chosen: sent on days without leads too, so that a missing digest means a failure.
  */
 export function digestNotification(
   { name, timeZone, since, until, isBehind, figures }: ClaimedDigest,
@@ -105,12 +105,12 @@ function waitingRows(figures: DigestFigures): Row[] {
   ];
 }
 
-/** Held and rejected submissions. */
+/** The subject's addition for held submissions; empty for none. */
 function heldText(number: number): string {
   return number === 0 ? "" : `, ${plain(number)} held as spam`;
 }
 
-/** The waiting events. */
+/** A number, or "more than" for one that was counted only up to a bound. */
 function count(number: number): string {
   return number > countMax ? `more than ${countMax.toLocaleString("en-US")}` : plain(number);
 }
