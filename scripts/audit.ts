@@ -1,15 +1,14 @@
 /**
- * Checks all packages for known vulnerabilities. Exit status 1 if there is one; 0 also if the registry is unreachable, with
- * a message, so that no run depends on it.
+ * Checks all packages for known vulnerabilities, and exits with status 1 if there are any. If npm returns no report,
+ * prints the cause and exits with status 0.
  */
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** npm's output: a report or an error. */
 interface Report {
   readonly vulnerabilities?: Readonly<
-    Record<string, { readonly severity: string; readonly range: string; readonly isDirect: boolean }>
+    Record<string, { readonly severity: string; readonly range: string }>
   >;
   readonly message?: string;
   readonly error?: { readonly summary?: string };
@@ -29,10 +28,10 @@ function readReport(): Report {
 
 const { vulnerabilities, message, error } = readReport();
 if (vulnerabilities === undefined) {
-  console.log(`Not audited: the registry does not answer (${message ?? error?.summary ?? "no report"})`);
+  console.log(`Not audited: npm returned no report (${message ?? error?.summary ?? "no reason given"})`);
 } else {
   const found = Object.entries(vulnerabilities);
   for (const [name, { severity, range }] of found) console.log(`${severity}: ${name} ${range}`);
-  console.log(`${found.length} of the packages have a known fault`);
+  console.log(`Packages with a known vulnerability: ${found.length}`);
   if (found.length > 0) process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run build`: bundles the service and the actions process into `build/programs`. Optional: bundles start with half the
- * processor time and use a quarter less memory.
+ * `npm run build`: bundles the service and the actions process into `build/programs`. Compared with the
+ * sources, bundles start with half the processor time and use a quarter less memory.
  */
 
 import { fileURLToPath } from "node:url";

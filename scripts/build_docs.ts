@@ -1,6 +1,6 @@
 /**
- * Generates the parts between `<!-- generated: NAME -->` and `<!-- end -->` in `README.md` and `docs/`. `--check` only
- * compares: exit status 1 if a page is outdated.
+ * Generates the parts between `<!-- generated: NAME -->` and `<!-- end -->` in `README.md` and `docs/`. With
+ * `--check`, it only compares them, and exits with status 1 if a page is outdated.
  */
 
 import { execFileSync } from "node:child_process";
@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 type Variables = Readonly<Record<string, { readonly default: string; readonly meaning: string }>>;
 
-/** The headings of the service's settings; a setting belongs to the first one that its name matches. */
+/** The headings for the service's settings; a setting belongs to the first heading whose pattern matches its name. */
 const groups: readonly (readonly [heading: string, names: RegExp])[] = [
   ["Checkout", /^(CHECKOUT|STRIPE)_/],
   ["Delivery", /^(ACTIONS|DELIVERY)_/],
@@ -47,9 +47,9 @@ function serviceVariables(): string {
   const { DATABASE_URL, DATABASE_LISTEN_URL, SURFACES, ...rest } = variables;
   const grouped = Object.groupBy(
     Object.entries(rest),
-    ([name]) => groups.find(([, names]) => names.test(name))?.[0] ?? "Others",
+    ([name]) => groups.find(([, names]) => names.test(name))?.[0] ?? "Other settings",
   );
-  const headings = [...groups.map(([heading]) => heading).reverse(), "Others"];
+  const headings = [...groups.map(([heading]) => heading).reverse(), "Other settings"];
   return [
     variableTable({ DATABASE_URL, DATABASE_LISTEN_URL, SURFACES }),
     ...headings.filter((heading) => grouped[heading] !== undefined).map((heading) =>
@@ -58,37 +58,44 @@ function serviceVariables(): string {
   ].join("\n\n");
 }
 
-function answers(accepted: readonly Cells[], rules: Readonly<Record<string, ErrorRule>>): string {
+function responseTable(accepted: readonly Cells[], rules: Readonly<Record<string, ErrorRule>>): string {
   const refused = Object.entries(rules).map(([name, { status, callerAction, retry }]) => [
     `${status} \`${name}\``,
     callerAction,
     retry,
   ]);
-  return table(["Answer", "Do", "Retry"], [...accepted, ...refused]);
+  return table(["Response", "What to do", "Retry"], [...accepted, ...refused]);
 }
 
 function denoCommand(flags: readonly string[], main: string): string {
-  // The last page lists the settings and is as long as the others together.
+  // The last flag lists the settings. It is as long as the other flags together, so it is on a line of its own.
   const [settings = "", ...others] = flags.toReversed();
   const first = `deno run ${others.toReversed().join(" ")}`;
   return code("sh", [first, settings.replace("=", "='") + "'", main].join(" \\\n  "));
 }
 
 const limitTable = (rows: readonly LimitRow[]) =>
-  table(["Limit", "Value", "About"], rows.map((row) => [row.limit, row.value, row.appliesTo]));
+  table(["Limit", "Value", "Notes"], rows.map((row) => [row.limit, row.value, row.notes]));
 
-/** The generated parts by name. */
 const parts: Readonly<Record<string, () => string>> = {
   ...webhookParts,
-  "intake answers": () =>
-    answers([
+  "intake responses": () =>
+    responseTable([
       ["202 `accepted`", "nothing; keep the `event_id`", "never"],
-      ["200 `duplicate`", "as for 202: this lead was accepted before, and no second one was made", "never"],
+      [
+        "200 `duplicate`",
+        "as for 202: this lead was accepted before, and no second lead was created",
+        "never",
+      ],
     ], errors),
-  "form answers": () =>
-    answers([
+  "form responses": () =>
+    responseTable([
       ["202 `accepted`", "thank the visitor; keep the `submission_id`", "never"],
-      ["200 `duplicate`", "as for 202: the same submission again, with the first one's id and time", "never"],
+      [
+        "200 `duplicate`",
+        "as for 202: this submission was accepted before; the response has its original ID and time",
+        "never",
+      ],
     ], formErrors),
   "form limits": () => limitTable(formLimitRows),
   "service variables": serviceVariables,
@@ -99,7 +106,7 @@ const parts: Readonly<Record<string, () => string>> = {
     ) => [`\`lead-intake ${name}\``, String(connectionsMax), `${statementTimeoutMs / 1_000} s`, purpose]);
     const listen = ["`lead-intake listen`", "1", "–", "receives notifications of other processes' commits"];
     const header = ["`application_name`", "At most", "Statement limit", "Purpose"];
-    return `A service process opens at most ${connectionsMax} connections, as it needs them. Just after an outage, as many old ones may still be open.\n\n` +
+    return `A service process opens up to ${connectionsMax} connections as it needs them. Just after an outage, up to ${connectionsMax} old connections may also still be open.\n\n` +
       table(header, [...rows, listen]);
   },
   "deno command": () => denoCommand(denoFlags(), "src/main.ts"),
@@ -125,24 +132,24 @@ const parts: Readonly<Record<string, () => string>> = {
   },
 };
 
-/** A unit's settings, from its file. */
+/** The variables that systemd sets, with their values as specifiers for a unit file. */
 const underSystemd = {
   ...{ NOTIFY_SOCKET: "%t/systemd/notify", CREDENTIALS_DIRECTORY: "%d", RUNTIME_DIRECTORY: "%t/%N" },
 };
 
-/** A drop-in that runs a unit on Deno; long lines are continued with a backslash. */
+/** Returns a systemd drop-in that runs a unit on Deno, as a Markdown code block. */
 function denoUnit(flags: readonly string[], main: string): string {
   const command = ["ExecStart=/usr/local/bin/deno run", ...flags, main].join(" \\\n  ");
   return `\`\`\`ini\n[Service]\nEnvironment=DENO_DIR=%t/%N/deno\nExecStart=\n${command}\n\`\`\``;
 }
 
-/** Regenerates a page's parts, formatted. */
-function made(path: string): string {
+/** Returns the page with its generated parts replaced, formatted by `deno fmt`. */
+function generatedPage(path: string): string {
   const text = readFileSync(root + path, "utf8").replaceAll(
     /^(<!-- generated: (.+) -->\n)[^]*?(^<!-- end -->$)/gm,
     (_, start: string, name: string, end: string) => {
       const part = parts[name];
-      if (part === undefined) throw new Error(`${path}: nothing is called ${name}`);
+      if (part === undefined) throw new Error(`${path}: there is no generated part ${name}`);
       return `${start}\n${part()}\n\n${end}`;
     },
   );
@@ -157,9 +164,10 @@ const pages = [
   "README.md",
   ...readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
 ];
-const stale = pages.filter((path) => made(path) !== readFileSync(root + path, "utf8"));
-if (!process.argv.includes("--check")) { for (const path of stale) writeFileSync(root + path, made(path)); }
-else if (stale.length > 0) {
-  console.error(`${stale.join(", ")}: not what the sources make; run: npx node scripts/build_docs.ts`);
+const outdated = pages.filter((path) => generatedPage(path) !== readFileSync(root + path, "utf8"));
+if (!process.argv.includes("--check")) {
+  for (const path of outdated) writeFileSync(root + path, generatedPage(path));
+} else if (outdated.length > 0) {
+  console.error(`${outdated.join(", ")}: outdated; run: npx node scripts/build_docs.ts`);
   process.exitCode = 1;
 }

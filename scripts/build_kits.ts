@@ -1,6 +1,6 @@
 /**
- * Generates `src/documents/kits.json`, which is committed, from each kit's `kit.json` and its tested example. `--check`
- * only compares: exit status 1 if the file is outdated.
+ * Generates `src/documents/kits.json`, which is committed, from each kit's `kit.json` and tested example. With
+ * `--check`, it only compares them, and exits with status 1 if the file is outdated.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ const kitsFolder = new URL("../kits/", import.meta.url);
 const target = new URL("../src/documents/kits.json", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, kitsFolder), "utf8");
 
-/** Code blocks' language names by file extension. */
+/** The language names for code blocks, by file extension. */
 const languages: Readonly<Record<string, string>> = {
   ".go": "go",
   ".rs": "rust",
@@ -23,15 +23,15 @@ const languages: Readonly<Record<string, string>> = {
   ".sh": "sh",
 };
 
-/** The text of `kits.json`. Chosen: JSON, because both runtimes import it without a permission to read files. */
-function gathered(): string {
+/** Returns the text of `kits.json`. Chosen: JSON, because both runtimes can import it without read permission. */
+function kitsJson(): string {
   const { version, names, kits } = JSON.parse(read("kits.json"));
   const rows = kits.map((id: string) => {
     const manifest = read(`${id}/kit.json`).replace(/\{(\w+)\}/g, (_, name) => names[name]);
     const { name, from, about, platform, published, local, example, ...registry } = JSON.parse(manifest);
     const language = languages[extname(example)];
-    if (language === undefined) throw new Error(`kits/${id}/${example} has an ending that is not known`);
-    // Until a kit is published, anyone could claim its name in a registry, so no page prints it.
+    if (language === undefined) throw new Error(`kits/${id}/${example} has an unknown file extension`);
+    // An unpublished kit is installed from a local path, because anyone could claim its name in a registry.
     const { install, address } = published ? registry : { install: local };
     return {
       ...{ name, from, about, platform, published, install, address, language },
@@ -42,8 +42,8 @@ function gathered(): string {
 }
 
 if (process.argv.includes("--check")) {
-  if (readFileSync(target, "utf8") !== gathered()) {
-    console.error("src/documents/kits.json is not what the kits say; run: npx node scripts/build_kits.ts");
+  if (readFileSync(target, "utf8") !== kitsJson()) {
+    console.error("src/documents/kits.json is outdated; run: npx node scripts/build_kits.ts");
     process.exitCode = 1;
   }
-} else writeFileSync(target, gathered());
+} else writeFileSync(target, kitsJson());

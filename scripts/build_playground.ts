@@ -1,7 +1,7 @@
 /**
  * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the copy buttons' script into
- * `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. `--check` only compares: exit
- * status 1 if a file is outdated.
+ * `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. With `--check`, it only
+ * compares them, and exits with status 1 if a file is outdated.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { baseStyle } from "../src/http/base_style.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** The bundles by output file. */
+/** The functions that build the bundles, by output file. */
 const targets: Readonly<Record<string, () => Promise<string>>> = {
   "src/playground/bundle.json": () =>
     bundle({
@@ -30,8 +30,8 @@ const targets: Readonly<Record<string, () => Promise<string>>> = {
 };
 
 /**
- * The text of a bundle. Chosen: JSON, because both runtimes import it without a permission to read files; and browsers of
- * the last two years, which support everything that the validator uses.
+ * Returns the text of a bundle. Chosen: JSON, because both runtimes can import it without read permission; and browsers
+ * since the end of 2023, which support everything that the validator uses.
  */
 async function bundle(options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
@@ -56,7 +56,7 @@ async function main(args: readonly string[]): Promise<number> {
     const text = await make();
     if (!args.includes("--check")) writeFileSync(join(root, path), text);
     else if (readFileSync(join(root, path), "utf8") !== text) {
-      console.error(`${path} is not what the sources make; run: npx node scripts/build_playground.ts`);
+      console.error(`${path} is outdated; run: npx node scripts/build_playground.ts`);
       code = 1;
     }
   }

@@ -7,11 +7,11 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { isContact } from "../src/contract/contact.ts";
 import { ConfigError } from "../src/settings/reader.ts";
-import { addressFault } from "../src/store/address.ts";
-import { buildSite, isPacking, writeSite } from "../src/site/build.ts";
+import { databaseUrlError } from "../src/store/address.ts";
+import { buildSite, isCompressing, writeSite } from "../src/site/build.ts";
 import { readPageSources, type SiteUrls } from "../src/site/source.ts";
 import { openAdminPool } from "../src/store/operator/admin_pool.ts";
-import { certainStoreFailure, failureSentence } from "../src/store/failure.ts";
+import { describeStoreFailure, unambiguousStoreFailure } from "../src/store/failure.ts";
 import { readPlans } from "../src/store/serving/plans.ts";
 import { listAreasInForce } from "../src/store/operator/vocabulary.ts";
 import { variables } from "../src/settings/variables.ts";
@@ -19,16 +19,16 @@ import { findDatabaseUrl } from "./database_url.ts";
 
 const usage = `Usage: npm run site:build
 
-Builds the site into SITE_DIR (${variables.SITE_DIR.default}) and exchanges it for the one that is there.
-The vocabulary and the plans are those of the database that DATABASE_URL names, or of an npm start that is running here.
-SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL are the addresses that the pages name, CONTACT_EMAIL whom they name for
-a key. With STRIPE_SECRET_KEY each plan has a link to buy it.`;
+Builds the site and replaces the one in SITE_DIR (${variables.SITE_DIR.default}).
+It reads the vocabulary and the plans from the database in DATABASE_URL, or from that of the running npm start.
+The pages link to SITE_URL, INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL, and tell partners to ask CONTACT_EMAIL for a
+key. If STRIPE_SECRET_KEY is set, each plan has a link to buy it.`;
 
-/** Where to build a site, and the URLs that it names. */
+/** The site's folder, and the values in its pages. */
 export interface SiteSettings {
   readonly dir: string;
   readonly urls: SiteUrls;
-  /** The address where partners ask for a key. */
+  /** The email address where partners ask for a key. */
   readonly contact: string | null;
   /** Whether plans can be bought. */
   readonly isSold: boolean;
@@ -37,10 +37,10 @@ export interface SiteSettings {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings that it shares with the service. An unset URL defaults to the listener's: from `addresses`, else from
- * the setting.
+ * Reads the settings that the site shares with the service. An unset URL defaults to the listener's URL, from `addresses`
+ * or else from the listener's setting.
  *
- * @throws {ConfigError} with all faults
+ * @throws {ConfigError} that lists every invalid setting
  */
 export function siteSettings(
   environment: Environment,
@@ -53,7 +53,7 @@ export function siteSettings(
     const given = environment[`${prefix}_URL`]?.trim();
     if (given) {
       if (!isBaseUrl(given)) {
-        faults.push(`${prefix}_URL is not a base address such as https://${surface}.example.com`);
+        faults.push(`${prefix}_URL is not a base URL such as https://${surface}.example.com`);
       }
       return given.replace(/\/+$/, "");
     }
@@ -68,7 +68,7 @@ export function siteSettings(
   };
   const contact = environment.CONTACT_EMAIL?.trim() || null;
   if (contact !== null && !isContact(contact)) {
-    faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
+    faults.push("CONTACT_EMAIL is not an email address such as partners@example.com");
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const isSold = Boolean(environment.STRIPE_SECRET_KEY?.trim() || environment.STRIPE_SECRET_KEY_FILE?.trim());
@@ -80,7 +80,7 @@ function isBaseUrl(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
 }
 
-/** Builds the site from a database into its folder and returns the number of files. */
+/** Builds the site from a database into `settings.dir`, and returns the number of files. */
 export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings): Promise<number> {
   const pool = openAdminPool(databaseUrl);
   try {
@@ -94,13 +94,13 @@ export async function buildSiteFrom(databaseUrl: string, settings: SiteSettings)
   }
 }
 
-/** An error as one message without a password. */
+/** Returns a message that explains a failed build and contains no password. */
 export function explainBuild(error: unknown, databaseUrl: string): string {
-  const fault = addressFault(databaseUrl);
+  const fault = databaseUrlError(databaseUrl);
   if (fault !== null) return `DATABASE_URL ${fault}`;
-  const failure = certainStoreFailure(error);
+  const failure = unambiguousStoreFailure(error);
   if (failure === null) return error instanceof Error ? error.message : String(error);
-  return `${failureSentence(failure, { databaseUrl, name: "DATABASE_URL" })}; the site stays as it was`;
+  return `${describeStoreFailure(failure, { databaseUrl, name: "DATABASE_URL" })}; the site is unchanged`;
 }
 
 async function run(): Promise<void> {
@@ -112,8 +112,8 @@ async function run(): Promise<void> {
   } catch (error) {
     throw new Error(explainBuild(error, databaseUrl), { cause: error });
   }
-  console.log(`Built ${count} files in ${settings.dir}, as ${settings.urls.site}`);
-  if (!isPacking) console.log("None of them is packed: build with Node for the .br and .gz files");
+  console.log(`Built ${count} files in ${settings.dir} for ${settings.urls.site}`);
+  if (!isCompressing) console.log("The files are not compressed: build with Node for the .br and .gz files");
 }
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * Loaded before a script (`node --import`), so that an old Node prints what is wrong instead of failing on TypeScript.
- * Plain JavaScript, because the old Node must run it.
+ * Loaded before a script (`node --import`), so that an old Node prints this message instead of failing on TypeScript.
+ * It is plain JavaScript, because the old Node must run it.
  */
 
 import { existsSync } from "node:fs";
@@ -11,17 +11,17 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 
 // The first version that runs TypeScript directly.
 if (process.versions.deno === undefined && (major < 22 || (major === 22 && minor < 18))) {
-  console.error(`This needs Node 22.18 or later, and ${process.execPath} is ${process.version}.
+  console.error(`This needs Node 22.18 or later, but ${process.execPath} is ${process.version}.
 
-npm ci brings a Node of its own, unless install scripts are refused. Any of these helps:
+npm ci installs a suitable Node, unless npm refuses to run install scripts. Any of these helps:
   npm rebuild node                      when npm ci ran with --ignore-scripts
   npm approve-scripts node && npm ci    when npm asked for an approval
   a newer Node from https://nodejs.org`);
   process.exit(1);
 }
 
-// A checkout caches compiled sources, which halves the processor time of a start; a release has bundles. The cache is not in
-// a temporary folder, where others could plant code, and not used for coverage, which needs a fresh compilation.
+// A checkout caches compiled sources, which halves the processor time of a start. The cache is not in a temporary
+// folder, where others could plant code, and is not used for coverage, which needs a fresh compilation.
 const isCheckout = existsSync(new URL("../test", import.meta.url));
 if (process.versions.deno === undefined && isCheckout && process.env.NODE_V8_COVERAGE === undefined) {
   module.enableCompileCache?.(fileURLToPath(new URL("../build/compile-cache", import.meta.url)));

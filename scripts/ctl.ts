@@ -1,4 +1,4 @@
-/** The operator's command: `node scripts/ctl.ts NOUN VERB …`, or `npm run -s ctl -- NOUN VERB …`. */
+/** Runs the operator's command: `node scripts/ctl.ts GROUP COMMAND …` or `npm run -s ctl -- GROUP COMMAND …`. */
 
 import process from "node:process";
 import { runCtl } from "../src/ctl/main.ts";

@@ -1,25 +1,26 @@
-/** Finds the database for commands that run beside `npm start`. */
+/** Finds the database URL for commands that run alongside `npm start`. */
 
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readSecretFiles } from "../src/settings/secret_files.ts";
 
-/** What `npm start` keeps between runs: the embedded PostgreSQL, its URL, and keys. */
+/** The folder in which `npm start` keeps its PostgreSQL, the database URL and the keys. */
 export const dataFolder = fileURLToPath(new URL("../.data", import.meta.url));
 
 const file = join(dataFolder, "database_url");
 
 /**
- * Returns `DATABASE_URL`, else the contents of `DATABASE_URL_FILE`, else the URL of the running `npm start`'s PostgreSQL.
+ * Returns `DATABASE_URL`, else the contents of `DATABASE_URL_FILE`, else the URL of the running `npm start`'s
+ * PostgreSQL.
  *
- * @throws {Error} with what to do, if there is none or the file cannot be read
+ * @throws {Error} if there is no URL, or a file cannot be read
  */
 export function findDatabaseUrl(): string {
   const { secrets, faults } = readSecretFiles(process.env, ["DATABASE_URL"]);
   if (faults.length > 0) throw new Error(faults.join("\n"));
-  const given = secrets.DATABASE_URL ?? process.env.DATABASE_URL;
-  if (given !== undefined && given !== "") return given;
+  const setting = secrets.DATABASE_URL ?? process.env.DATABASE_URL;
+  if (setting !== undefined && setting !== "") return setting;
   try {
     return readFileSync(file, "utf8").trim();
   } catch {
@@ -34,7 +35,6 @@ export function publishDatabaseUrl(databaseUrl: string): void {
   chmodSync(file, 0o600);
 }
 
-/** Undoes {@linkcode publishDatabaseUrl}. */
 export function withdrawDatabaseUrl(): void {
   rmSync(file, { force: true });
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: fills the running npm start's database with a month of invented data for the console, report and plots.
- * Exit status 1 on failure, 2 for arguments.
+ * `npm run demo`: fills the database of a running `npm start` instance with a month of sample data. The exit status is
+ * 1 on failure and 2 for an unknown argument.
  */
 
 import postgres from "postgres";
@@ -16,14 +16,14 @@ import { findRunning } from "./running.ts";
 
 const usage = `Usage: npm run demo
 
-Fills the database of the npm start that runs here with a month of invented leads and forms. It works on no other
-database. A second run changes nothing.`;
+Fills the database of a running npm start instance with a month of sample leads and form submissions. The command
+refuses any other database. A second run changes nothing.`;
 
-/** @throws {Error} with a sentence, if the database may not be filled */
+/** Returns the database's URL. Throws an `Error` if the database must not be filled. */
 async function developmentUrl(): Promise<string> {
   if (process.env.DATABASE_URL?.trim() || process.env.DATABASE_URL_FILE?.trim()) {
     throw new Error(
-      "DATABASE_URL is set, and the demo only fills npm start's own database: unset DATABASE_URL",
+      "DATABASE_URL or DATABASE_URL_FILE is set, but the demo only fills npm start's own database: unset both",
     );
   }
   const databaseUrl = findDatabaseUrl();
@@ -33,7 +33,7 @@ async function developmentUrl(): Promise<string> {
   } finally {
     await sql.end({ timeout: 5 });
   }
-  throw new Error("This is not npm start's own database: nothing was done");
+  throw new Error("This is not npm start's own database: nothing was changed");
 }
 
 async function run(): Promise<void> {
@@ -45,7 +45,7 @@ async function run(): Promise<void> {
       done = "The demo data is already there; nothing was changed.";
       return;
     }
-    console.log("Filling a month …");
+    console.log("Adding a month of data …");
     await past.at(startedAtMs - 31 * 86_400_000);
     const tenants = await addDemoTenants(past.pool);
     const { leads, forms, refusals } = await fillMonth(past, { tenants, nowMs: startedAtMs });
@@ -53,18 +53,18 @@ async function run(): Promise<void> {
     const rollup = new Rollup(past.pool);
     while (await rollup.runOnce() > 0);
     await fillSamples(past.pool, { tenantIds: tenants.map(({ id }) => id), refusals });
-    done = `${leads} leads and ${forms} forms of ${tenants.length} sandbox tenants are there now.`;
+    done = `Added ${leads} leads and ${forms} form submissions for ${tenants.length} sandbox tenants.`;
   });
-  console.log(`${done}\n\n${whatToLookAt()}`);
+  console.log(`${done}\n\n${nextSteps()}`);
 }
 
-function whatToLookAt(): string {
+function nextSteps(): string {
   const addresses = new Map(findRunning()?.addresses);
   const ops = addresses.get("ops") ?? "http://127.0.0.1:9090";
-  return `Look at:
-  ${ops}/?range=30d  the console: what needs a person, and how the month went
-  ${ops}/leads       the leads; dead letters, held forms and collisions stand beside it
-  ${ops}/report      the report, by source and by day, and as CSV
+  return `Open:
+  ${ops}/?range=30d  the console: what needs attention, and the month's charts
+  ${ops}/leads       the leads, with links to dead letters, held forms and collisions
+  ${ops}/report      the report by source and by day, also as CSV
   npm run -s ctl -- dead list`;
 }
 

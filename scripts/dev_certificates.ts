@@ -1,14 +1,11 @@
-/**
- * Development certificates: a local CA that issues a server and a client certificate, so that `npm start` uses mutual TLS
- * as production does.
- */
+/** Issues development certificates from a local CA, so that `npm start` uses mutual TLS as production does. */
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { filesOf, leaves, type Pair, readPair, replaceFiles } from "../src/ctl/certificate_files.ts";
 import { issueCertificate } from "../src/ctl/x509.ts";
 
-/** Paths of the PEM files. */
+/** The paths of the PEM files with the development certificates and keys. */
 export interface DevCertificates {
   readonly caFile: string;
   readonly serverCertFile: string;
@@ -19,7 +16,7 @@ export interface DevCertificates {
 
 const caDays = 3650;
 const leafDays = 365;
-// Renewed when less than this is left, because a development server may run for days.
+// Certificates are renewed early, because a development server may run for weeks.
 const renewBeforeMs = 30 * 86_400_000;
 
 /** The client's common name, for `ACTIONS_CLIENT_NAME`. */
@@ -27,7 +24,7 @@ export const devClientName = "lead-intake";
 
 const names = { server: ["localhost", "127.0.0.1", "::1"], client: [devClientName] } as const;
 
-/** The paths in a folder, whether or not the files exist. */
+/** Returns the paths of the files in a folder, whether or not they exist. */
 export function devCertificatesIn(folder: string): DevCertificates {
   const path = (name: string) => join(resolve(folder), name);
   return {
@@ -40,7 +37,8 @@ export function devCertificatesIn(folder: string): DevCertificates {
 }
 
 /**
- * Creates what is missing, broken or about to expire in `folder` (mode 700, files 600) and returns the paths.
+ * Creates the files in `folder` that are missing, invalid or about to expire, and returns the paths of all of them. A new
+ * folder gets mode 700, and new files get mode 600.
  *
  * @throws {Error} if the folder cannot be written
  */
@@ -50,11 +48,11 @@ export function ensureDevCertificates(folder: string): DevCertificates {
     keyFile: join(resolve(folder), `${name}.key`),
   });
   const found = readPair(files("ca"));
-  const keepsCa = isGood(found, found);
-  const missing = leaves.filter((leaf) => !keepsCa || !isGood(readPair(files(leaf)), found));
+  const isCaValid = isValid(found, found);
+  const missing = leaves.filter((leaf) => !isCaValid || !isValid(readPair(files(leaf)), found));
   if (missing.length > 0) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const authority = keepsCa && found !== null
+    const authority = isCaValid && found !== null
       ? found
       : issueCertificate({ name: "Lead Intake development CA", use: "authority", days: caDays });
     const issued = missing.map((leaf) => {
@@ -62,14 +60,14 @@ export function ensureDevCertificates(folder: string): DevCertificates {
       const options = { name, names: names[leaf], use: leaf, days: leafDays, issuer: authority };
       return filesOf(files(leaf), issueCertificate(options));
     });
-    const all = [...keepsCa ? [] : filesOf(files("ca"), authority), ...issued.flat()];
+    const all = [...isCaValid ? [] : filesOf(files("ca"), authority), ...issued.flat()];
     replaceFiles(all.map((file) => ({ ...file, mode: 0o600 })));
   }
   return devCertificatesIn(folder);
 }
 
-function isGood(pair: Pair | null, ca: Pair | null): boolean {
-  if (pair === null || ca === null || !pair.fitsKey) return false;
-  const leftMs = Date.parse(pair.certificate.validTo) - Date.now();
-  return leftMs > renewBeforeMs && pair.certificate.verify(ca.certificate.publicKey);
+function isValid(pair: Pair | null, ca: Pair | null): boolean {
+  if (pair === null || ca === null || !pair.isKeyMatching) return false;
+  const remainingMs = Date.parse(pair.certificate.validTo) - Date.now();
+  return remainingMs > renewBeforeMs && pair.certificate.verify(ca.certificate.publicKey);
 }

@@ -1,4 +1,4 @@
-/** The published settings of the running `npm start`. */
+/** Finds the settings of the running `npm start`. */
 
 import { join } from "node:path";
 import type { Environment } from "../src/settings/reader.ts";
@@ -7,7 +7,7 @@ import { devCertificatesIn } from "./dev_certificates.ts";
 import { findRunning } from "./running.ts";
 import { actionsSettings, serviceSettings } from "./start_delivery.ts";
 
-/** This shell's environment with the settings that `npm start` gives its processes; `null` if none is running. */
+/** Returns this shell's environment with the settings of `npm start`'s processes; `null` if there is no database URL. */
 export function developmentSettings(): Environment | null {
   let databaseUrl: string;
   try {

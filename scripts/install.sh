@@ -1,8 +1,8 @@
 #!/bin/bash
 # Installs and starts the service on a Debian machine with PostgreSQL; docs/install.md describes it.
 #
-# Every step checks whether it was done already: a second run changes nothing, and a run after an interrupted one
-# continues where that one stopped. Existing settings are kept.
+# Every step checks whether it was already done: a second run changes nothing, and a run after an interrupted one
+# continues where that one stopped. Existing settings are not changed.
 set -euo pipefail
 umask 022
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,13 +13,13 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/install.sh [OPTION …]
 
-Installs the release that this script belongs to and starts the service. If it is installed already, adds whatever is
-missing and leaves the rest as it is. After installation the command is lead-setup.
+Installs the release that contains this script and starts the service. If it is already installed, adds missing parts and
+leaves the rest unchanged. On an installed machine, the command is lead-setup.
 
   --domain NAME            the public name: the intake listens on 0.0.0.0:443, forms, plans and site on 8443 to 8445
   --tls-cert FILE          the certificate chain for that name, PEM
   --tls-key FILE           the certificate's key, PEM without a passphrase
-  --contact ADDRESS        the address where partners ask for a key
+  --contact ADDRESS        the email address where partners ask for a key
   --database-url URL       a PostgreSQL on another machine: the URL of a role that may create roles and databases there,
                            without its password; put the password in PGPASSWORD
   --database-url-file FILE the same, with the password, in a file that only root can read
@@ -27,12 +27,12 @@ missing and leaves the rest as it is. After installation the command is lead-set
                            other machines that log in with these roles are locked out
   --no-key                 create no sandbox tenant and no key
 
-  --certificate            only install --tls-cert and --tls-key, which the service loads within seconds; call it from
-                           the hook of your certificate's renewal
+  --certificate            only install --tls-cert and --tls-key, which the service loads within seconds; use it in the
+                           renewal hook of your certificate
   --uninstall              stop the service and remove it; keep the database and /etc/lead-intake
 
-Without a certificate the service listens on 127.0.0.1:8080 and up, for a proxy in front of it.
-Exit code: 0 done; 1 a step failed, and the same command continues there; 2 nothing was done.
+Without a certificate, the service listens on 127.0.0.1:8080 to 8083, for a proxy in front of it.
+Exit code: 0 done; 1 a step failed, and running the same command again continues there; 2 nothing was done.
 TEXT
 }
 
@@ -79,8 +79,8 @@ read_options() {
 
 has_certificate() { [ -f "$etc/tls/cert.pem" ] && [ -f "$etc/tls/key.pem" ]; }
 is_installed() { [ -e "$home/current/VERSION" ]; }
-# Whether an installation without a public name gets one. The listeners' drop-ins are written last.
-gets_name() {
+# Whether this run adds a public name to an installation. The listeners' drop-ins are written last.
+adds_domain() {
   local surface
   [ -n "$domain" ] && is_installed || return 1
   for surface in "${!public[@]}"; do [ -e "$(listen_file "lead-$surface.socket")" ] || return 0; done
@@ -118,12 +118,12 @@ check_certificate() {
 
 check_actions_certificates() {
   local folder=$etc/actions-tls
-  if [ -f "$folder/ca.pem" ] && lacks_actions_certificates && [ ! -f "$folder/authority/ca.key" ]; then
+  if [ -f "$folder/ca.pem" ] && actions_certificates_missing && [ ! -f "$folder/authority/ca.key" ]; then
     refuse "$folder lacks a certificate or its key. Issue them again with the authority's key: lead-ctl certificates $folder --renew --ca-key FILE."
   fi
 }
 
-lacks_actions_certificates() {
+actions_certificates_missing() {
   local file
   for file in {server,client}.{pem,key}; do [ -f "$etc/actions-tls/$file" ] || return 0; done
   return 1
@@ -141,10 +141,10 @@ check_ports() {
   done
 }
 
-# The addresses that it will listen on.
+# The addresses that the service will listen on.
 addresses() {
   if is_installed; then
-    ! gets_name || say "${public[@]}"
+    ! adds_domain || say "${public[@]}"
     return
   fi
   if [ -n "$domain" ]; then say "${public[@]}"; else say "${private[@]}"; fi
@@ -153,7 +153,7 @@ addresses() {
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
 
-# How to reach the server as its administrator, as JSON for database.ts.
+# The server's address for its administrator, as JSON for database.ts.
 admin_place() {
   if [ -n "$database_url_file" ]; then
     [ -r "$database_url_file" ] || refuse "$database_url_file cannot be read."
@@ -215,8 +215,8 @@ server_address() {
 
 database() {
   local input
-  input=$(printf '{"check":%s,"admin":%s,"made":%s,"logins":{"owner":"%s","service":"%s","actions":"%s"}}' "$1" "$admin" \
-    "$made" "$owner_url" "$service_url" "$actions_url")
+  input=$(printf '{"check":%s,"admin":%s,"newLogins":%s,"logins":{"owner":"%s","service":"%s","actions":"%s"}}' "$1" "$admin" \
+    "$new_logins" "$owner_url" "$service_url" "$actions_url")
   "$source_folder/runtime/node" "$source_folder/scripts/install/database.ts" <<<"$input"
 }
 
@@ -244,7 +244,7 @@ set_default() {
   local file=$1 name=$2 value=$3 found
   if grep -q "^$name=" "$file"; then
     found=$(setting "$file" "$name")
-    [ "$found" = "$value" ] || [ "${4:-}" != option ] || say "$file keeps $name=$found; your option says $value"
+    [ "$found" = "$value" ] || [ "${4:-}" != option ] || say "$file still has $name=$found; your option $value is ignored"
     return
   fi
   printf '%s=%s\n' "$name" "$value" >>"$file"
@@ -295,19 +295,19 @@ write_settings() {
 
 # Mutual TLS between the two processes, with a certificate authority on this machine.
 make_actions_certificates() {
-  local folder=$etc/actions-tls how=()
-  if lacks_actions_certificates; then
-    # An authority without a certificate, from an interrupted run, has signed nothing.
-    if [ -f "$folder/ca.pem" ]; then how=(--renew); else rm -rf "$folder"; fi
-    "$release/runtime/node" "$release/scripts/ctl.ts" certificates "$folder" "${how[@]}" >/dev/null
+  local folder=$etc/actions-tls renew_options=()
+  if actions_certificates_missing; then
+    # A folder without the authority's certificate is from an interrupted run.
+    if [ -f "$folder/ca.pem" ]; then renew_options=(--renew); else rm -rf "$folder"; fi
+    "$release/runtime/node" "$release/scripts/ctl.ts" certificates "$folder" "${renew_options[@]}" >/dev/null
     say "Issued certificates for the two processes in $folder"
   fi
   chown lead-actions "$folder/server.key"
   chown lead-intake "$folder/client.key"
 }
 
-# Copies, because the service may not read the originals, and a renewal is loaded once both files are there.
-place_certificate() {
+# Copies the files, because the service may not read the originals, and loads a renewal once both files exist.
+install_certificate() {
   local folder=$etc/tls
   # After an uninstall the group may have another number.
   [ ! -d "$folder" ] || chgrp -R lead-intake "$folder"
@@ -331,11 +331,11 @@ migrate_database() {
 
 build_site() {
   install -d -m 755 "$var"
-  # Its pages contain the public name.
+  # The site's pages contain the public name.
   if [ ! -d "$var/site" ] || [ "$renamed" = yes ]; then as_owner "$release" build_site.ts >/dev/null; fi
 }
 
-# Moves the sockets to the public addresses; an operator's own drop-in sorts after this one.
+# Moves the sockets to the public addresses. An operator's own drop-in is read after this one.
 write_listeners() {
   [ -n "$domain" ] || return 0
   local surface
@@ -368,13 +368,13 @@ start_service() {
   if ! start_instance "$instance" || ! all_healthy "$instance" "$version" 30; then
     journalctl --unit 'lead-*' --since "@$began" --lines 50 --no-pager --output cat |
       grep -v '"event":"request"' | tail -n 5 >&2 || true
-    complain "lead-intake does not become healthy; the lines above are from its log. Fix the cause and run the same command again."
+    print_error "lead-intake is not healthy; the lines above are from its log. Fix the cause and run the same command again."
     exit 1
   fi
   say "Started lead-intake.target"
 }
 
-# A sandbox tenant, with a key that is shown only now.
+# Creates a sandbox tenant, with a key that is shown only once.
 issue_first_key() {
   [ "$with_key" = yes ] || return 0
   [ "$(lead_ctl tenant list --json)" = "[]" ] && lead_ctl tenant add sandbox --name Sandbox --sandbox >/dev/null
@@ -396,7 +396,7 @@ print_next_steps() {
   if [ -n "${key:-}" ]; then
     cat <<TEXT
 
-A sandbox key, shown only now; leads posted with it are stored and not delivered:
+A sandbox key, shown only once; leads posted with it are stored but not delivered:
 
   $key
 
@@ -413,7 +413,7 @@ Next:
   sudo lead-ctl tenant add acme --name "Acme Remodeling"     a customer
   sudo lead-ctl key issue acme --label partner-x             a key for a source of leads
   sudo lead-ctl --help                                       everything else
-Settings are in /etc/lead-intake; mail needs MAIL_FROM in actions.env and SMTP_URL in credentials/actions.
+Settings are in /etc/lead-intake; email needs MAIL_FROM in actions.env and SMTP_URL in credentials/actions.
 TEXT
 }
 
@@ -426,12 +426,12 @@ install_everything() {
   owner_url=$(login_url "$(cat "$etc/owner_database_url" 2>/dev/null || true)" lead_owner)
   service_url=$(login_url "$(secret intake/DATABASE_URL)" intake_login)
   actions_url=$(login_url "$(secret actions/ACTIONS_DATABASE_URL)" actions_login)
-  made=$(new_logins)
+  new_logins=$(new_logins)
   database true || exit 2
   check_ports
   renamed=no
-  if gets_name; then renamed=yes; fi
-  place_release "$source_folder" || exit 2
+  if adds_domain; then renamed=yes; fi
+  install_release "$source_folder" || exit 2
   release=$releases/$version
   if is_installed && [ "$(version_of "$home/current")" != "$version" ]; then
     refuse "lead-intake $(version_of "$home/current") is installed here. To upgrade: $release/scripts/upgrade.sh $version"
@@ -439,7 +439,7 @@ install_everything() {
   make_accounts
   # Passwords are written to files before the roles get them.
   install -d -m 755 "$etc"
-  place_certificate
+  install_certificate
   write_settings
   database false
   migrate_database
@@ -467,7 +467,7 @@ uninstall() {
   done
   for unit in "${names[@]}"; do [[ $unit = *@.* ]] || systemctl disable --now --quiet "$unit" || true; done
   for unit in "${names[@]}"; do
-    # Drop-ins are kept, as settings are.
+    # Drop-ins stay, like settings.
     rm -f "$units/$unit"
   done
   rm -rf "${units:?}/${sandbox%/*}"
@@ -477,7 +477,7 @@ uninstall() {
   rm -rf "$home" "$var"
   for account in lead-intake lead-actions; do userdel "$account" 2>/dev/null || true; done
   cat <<TEXT
-lead-intake is removed. These are kept, so that a new installation continues with them:
+lead-intake is removed. These remain, so that a new installation continues with them:
   the database lead_intake with its roles and every lead
   $etc: settings, database URLs with their passwords, certificates
   $units/lead-*.d: the sockets' addresses and your own drop-ins
@@ -503,7 +503,7 @@ main() {
     certificate)
       is_installed || refuse "lead-intake is not installed here."
       check_certificate
-      place_certificate
+      install_certificate
       ;;
     install) install_everything ;;
   esac

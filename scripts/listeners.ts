@@ -1,4 +1,4 @@
-/** The addresses that `npm start` will listen on, and which of them are taken. */
+/** Finds the addresses that `npm start` will listen on, and those that are already in use. */
 
 import { createServer, type Server } from "node:net";
 import { actionsVariables } from "../src/settings/actions_variables.ts";
@@ -6,10 +6,10 @@ import { variables } from "../src/settings/variables.ts";
 
 /** A listener of the service or the actions process. */
 export interface ListenerSetting {
-  /** As in the log event `listening`. */
+  /** The name in the log event `listening`. */
   readonly surface: string;
   readonly variable: string;
-  /** address:port */
+  /** The address, as `address:port`. */
   readonly address: string;
 }
 
@@ -17,15 +17,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `npm start`'s own settings. */
 export const startVariables = {
-  CAUGHT_LISTEN: {
+  CATCHER_LISTEN: {
     default: "127.0.0.1:8025",
-    meaning: "address:port of the page that shows caught mails and webhooks; this machine only",
+    meaning: "address:port of the page that shows caught emails and webhooks; this machine only",
   },
 } as const;
 
 /**
- * Every listener with its configured or default address. The actions process is included only if `ACTIONS_LISTEN` is set;
- * otherwise `npm start` gives it a free port.
+ * Returns every listener with its configured or default address, without the actions process if `ACTIONS_LISTEN` is not
+ * set, because `npm start` then uses a free port.
  */
 export function listeners(environment: Environment): ListenerSetting[] {
   const actions = environment.ACTIONS_LISTEN ? { ACTIONS_LISTEN: actionsVariables.ACTIONS_LISTEN } : {};
@@ -38,54 +38,55 @@ export function listeners(environment: Environment): ListenerSetting[] {
     }));
 }
 
-/** A listener whose address is in use, and a free one nearby. */
-export interface TakenListener extends ListenerSetting {
-  readonly instead: string;
+/** A listener whose address is in use, with a free address nearby. */
+export interface UsedListener extends ListenerSetting {
+  readonly freeAddress: string;
 }
 
-/**
- * The listeners whose address is in use. The alternatives were all free at the same moment.
- */
-export async function takenListeners(all: readonly ListenerSetting[]): Promise<TakenListener[]> {
-  const held: Server[] = [];
-  const hold = async (address: string) => {
-    const server = await bind(address);
-    if (typeof server === "object") held.push(server);
+/** Returns the listeners whose address is in use. The suggested addresses were all free at the same moment. */
+export async function usedListeners(all: readonly ListenerSetting[]): Promise<UsedListener[]> {
+  const reserved: Server[] = [];
+  const reserve = async (address: string) => {
+    const server = await tryBind(address);
+    if (typeof server === "object") reserved.push(server);
     return server !== "taken";
   };
   try {
     // Surfaces may share an address.
     const addresses = [...new Set(all.map(({ address }) => address))];
-    const taken = new Map<string, string>();
-    for (const address of addresses) if (!await hold(address)) taken.set(address, "");
-    for (const address of taken.keys()) taken.set(address, await next(address, hold));
+    const used = new Map<string, string>();
+    for (const address of addresses) if (!await reserve(address)) used.set(address, "");
+    for (const address of used.keys()) used.set(address, await findFreeAddress(address, reserve));
     return all.flatMap((one) => {
-      const instead = taken.get(one.address);
-      return instead === undefined ? [] : [{ ...one, instead }];
+      const freeAddress = used.get(one.address);
+      return freeAddress === undefined ? [] : [{ ...one, freeAddress }];
     });
   } finally {
-    await Promise.all(held.map((server) => new Promise((settle) => server.close(settle))));
+    await Promise.all(reserved.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 }
 
-/** The next free address after `address`. */
+/** Returns the next free address after `address`. */
 export async function nextFree(address: string): Promise<string> {
-  return await next(address, async (candidate) => {
-    const server = await bind(candidate);
-    if (typeof server === "object") await new Promise((settle) => server.close(settle));
+  return await findFreeAddress(address, async (candidate) => {
+    const server = await tryBind(candidate);
+    if (typeof server === "object") await new Promise((resolve) => server.close(resolve));
     return server !== "taken";
   });
 }
 
-async function next(address: string, isFree: (address: string) => Promise<boolean>): Promise<string> {
-  for (let port = split(address).port + 1; port < 65_536; port++) {
+async function findFreeAddress(
+  address: string,
+  isFree: (address: string) => Promise<boolean>,
+): Promise<string> {
+  for (let port = splitAddress(address).port + 1; port < 65_536; port++) {
     const candidate = address.replace(/\d+$/, String(port));
     if (await isFree(candidate)) return candidate;
   }
   return address.replace(/\d+$/, "0");
 }
 
-function split(address: string): { host: string; port: number } {
+function splitAddress(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(":");
   return {
     host: address.slice(0, colon).replace(/^\[(.*)\]$/, "$1"),
@@ -93,16 +94,16 @@ function split(address: string): { host: string; port: number } {
   };
 }
 
-// The service itself reports any other error.
-function bind(address: string): Promise<Server | "taken" | "unknown"> {
-  const { host, port } = split(address);
+// Binds an address. Errors other than an address in use are left for the service to report.
+function tryBind(address: string): Promise<Server | "taken" | "unknown"> {
+  const { host, port } = splitAddress(address);
   if (!Number.isInteger(port) || port <= 0 || port > 65_535) return Promise.resolve("unknown");
-  return new Promise((settle) => {
+  return new Promise((resolve) => {
     const server = createServer();
     server.once(
       "error",
-      (error: NodeJS.ErrnoException) => settle(error.code === "EADDRINUSE" ? "taken" : "unknown"),
+      (error: NodeJS.ErrnoException) => resolve(error.code === "EADDRINUSE" ? "taken" : "unknown"),
     );
-    server.listen({ host, port, exclusive: true }, () => settle(server));
+    server.listen({ host, port, exclusive: true }, () => resolve(server));
   });
 }

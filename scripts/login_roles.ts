@@ -1,13 +1,13 @@
 /**
- * The database roles for `npm start`. As in production, neither is the owner, the service cannot read routes, and the
- * actions process cannot read leads.
+ * Creates the database roles for `npm start`. As in production, neither role owns the tables, the service cannot
+ * read routes, and the actions process cannot read leads.
  */
 
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { connectionLimits } from "#src/store/schema/rights.ts";
 
-/** Each process's URL of the database. */
+/** The database URL of each process. */
 export interface Logins {
   /** A member of `lead_service`. */
   readonly serviceUrl: string;
@@ -16,8 +16,8 @@ export interface Logins {
 }
 
 /**
- * Creates the login roles on a migrated database whose owner may create roles, or gives existing ones new passwords, so
- * that an earlier start's URLs no longer work.
+ * Creates the login roles, or gives existing ones new passwords, so that the URLs of an earlier start no longer work. The
+ * database must be migrated, and its owner must have the right to create roles.
  */
 export async function createLogins(databaseUrl: string): Promise<Logins> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -37,7 +37,7 @@ async function createLogin(
   group: "lead_service" | "lead_actions",
 ): Promise<string> {
   const name = `npm_start_${group}`;
-  // Hexadecimal, because it goes into a URL and into a statement that takes no parameters.
+  // Hexadecimal digits need no escaping in the URL or in the statement, which takes no parameters.
   const password = randomBytes(24).toString("hex");
   const [found] = await sql`select 1 from pg_roles where rolname = ${name}`;
   await sql.unsafe(

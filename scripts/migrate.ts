@@ -1,6 +1,6 @@
 /**
- * `npm run migrate`: migrates the database to this version's schema. Exit status 1 on failure, 2 for arguments, because it
- * takes none.
+ * `npm run migrate`: migrates the database to this version's schema. The exit status is 1 after a failure, and 2 if
+ * an argument is given.
  */
 
 import process from "node:process";
@@ -10,8 +10,8 @@ import { explainSetup } from "./explain.ts";
 
 const usage = `Usage: npm run migrate
 
-Applies the files of sql/ that the database lacks, each in a transaction of its own.
-The database is the one that DATABASE_URL names, or that of an npm start that is running here.`;
+Applies the files in sql/ that the database lacks: each numbered file in its own transaction, then functions and rights.
+The database is the one in DATABASE_URL, or that of the running npm start.`;
 
 async function run(): Promise<void> {
   const databaseUrl = findDatabaseUrl();

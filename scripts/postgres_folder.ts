@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL's folder: choosing it, creating the data, and cleaning up after an earlier run. */
+/** Prepares the embedded PostgreSQL's folder: chooses it, creates the data, and cleans up after an earlier run. */
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -20,82 +20,82 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Account,
-  canReach,
+  canTraverse,
   credentials,
-  ownTemporaryFolder,
   type PostgresBinaries,
+  privateTemporaryFolder,
   serverAccount,
 } from "./postgres_binaries.ts";
 import { findProcess, isAlive, signalProcess } from "./processes.ts";
 
 /** The superuser that `initdb` creates. */
 export const superuser = "postgres";
-/** How long an earlier run's server has to exit after each of three signals. */
-const leftoverTimeoutMs = 10_000;
-/** Between reads of the pid file; there is no signal to wait for. */
+// How long an earlier run's server has to exit after each of three signals.
+const orphanTimeoutMs = 10_000;
+// How often the server's process is checked; there is no signal to wait for.
 const pollMs = 10;
 
-/** A server's files and the account that owns them. */
-export interface Place {
+/** A server's folders and the account that runs the server. */
+export interface ServerFolder {
   readonly folder: string;
   readonly dataFolder: string;
-  /** The account that the server runs as; `undefined` means our own. */
+  /** `undefined` means our own account. */
   readonly account: Account | undefined;
-  /** Removed with the server. */
-  readonly temporary: boolean;
+  /** Whether the folder is temporary and is removed with the server. */
+  readonly isTemporary: boolean;
 }
 
 /**
- * Creates `folder`, or a temporary one if it is left out. If the server's account cannot reach it, uses another folder and
- * calls `onNotice`.
+ * Creates the requested folder, or a temporary one. If the server's account cannot reach the requested folder, uses
+ * one in the temporary directory and calls `onNotice`.
  */
-export function choosePlace(
-  wanted: string | undefined,
+export function chooseFolder(
+  requested: string | undefined,
   onNotice: ((message: string) => void) | undefined,
-): Place {
-  if (wanted === undefined) return temporaryPlace();
-  const folder = resolve(wanted);
+): ServerFolder {
+  if (requested === undefined) return temporaryFolder();
+  const folder = resolve(requested);
   const dataFolder = join(folder, "postgres");
   mkdirSync(folder, { recursive: true });
   const account = serverAccount(dataFolder);
   if (account === undefined) {
-    refuseForeignData(dataFolder);
-    return { folder, dataFolder, account, temporary: false };
+    requireOwnData(dataFolder);
+    return { folder, dataFolder, account, isTemporary: false };
   }
-  // The server's account must traverse the folder, not list it.
+  // The server's account needs to traverse the folder, but not to list its contents.
   if (lstatSync(folder).uid === process.getuid?.()) chmodSync(folder, lstatSync(folder).mode | 0o111);
-  if (canReach(account, folder)) return { folder, dataFolder, account, temporary: false };
+  if (canTraverse(account, folder)) return { folder, dataFolder, account, isTemporary: false };
 
   const name = `lead-intake-${process.getuid?.()}-${folder.replaceAll(/[^A-Za-z0-9.]+/g, "-")}`;
-  const instead = ownTemporaryFolder(name);
+  const fallback = privateTemporaryFolder(name);
   onNotice?.(
-    `PostgreSQL runs as ${account.name} and cannot reach ${folder}; its data is in ${instead}`,
+    `PostgreSQL runs as ${account.name} and cannot reach ${folder}; its data is in ${fallback}`,
   );
   return {
-    folder: instead,
-    dataFolder: join(instead, "postgres"),
-    account: serverAccount(join(instead, "postgres")),
-    temporary: false,
+    folder: fallback,
+    dataFolder: join(fallback, "postgres"),
+    account: serverAccount(join(fallback, "postgres")),
+    isTemporary: false,
   };
 }
 
-function temporaryPlace(): Place {
+function temporaryFolder(): ServerFolder {
   const make = (parent: string) => mkdtempSync(join(parent, "lead-intake-test-"));
   let folder = make(tmpdir());
   const account = serverAccount(join(folder, "postgres"));
   if (account !== undefined) {
     chmodSync(folder, 0o711);
-    if (!canReach(account, folder)) {
+    if (!canTraverse(account, folder)) {
       rmSync(folder, { recursive: true });
       folder = make("/tmp");
     }
-    // Owned by the server's account, so that the watchdog can remove it.
+    // The watchdog, which runs as the server's account, must be able to remove the folder.
     chownSync(folder, account.uid, account.gid);
   }
-  return { folder, dataFolder: join(folder, "postgres"), account, temporary: true };
+  return { folder, dataFolder: join(folder, "postgres"), account, isTemporary: true };
 }
 
-function refuseForeignData(dataFolder: string): void {
+function requireOwnData(dataFolder: string): void {
   const stat = lstatSync(dataFolder, { throwIfNoEntry: false });
   if (stat === undefined || stat.uid === process.getuid?.()) return;
   throw new Error(
@@ -103,117 +103,121 @@ function refuseForeignData(dataFolder: string): void {
   );
 }
 
-/** The process id and the state in `postmaster.pid`. */
-export function readPidFile(dataFolder: string): { pid: number; ready: boolean } | undefined {
+/** Reads the process id and the state in `postmaster.pid`; returns `undefined` if there is no such file. */
+export function readPidFile(dataFolder: string): { pid: number; isReady: boolean } | undefined {
   try {
     const lines = readFileSync(join(dataFolder, "postmaster.pid"), "utf8").split("\n");
-    return { pid: Number(lines[0]), ready: lines[7]?.trim() === "ready" };
+    return { pid: Number(lines[0]), isReady: lines[7]?.trim() === "ready" };
   } catch {
     return undefined;
   }
 }
 
 /**
- * Stops a server that an earlier run left on this data, unless that run is still alive. Removes a stale pid file, even if
- * its id is now another process's (ids restart in a container), which the server itself would refuse to start over.
+ * Stops a server that an earlier run left on this data, and throws if that run is still alive. Removes a stale pid file,
+ * even if another process has the same id (ids restart in a container), because the server would refuse to start.
  *
  * Rejected: reusing the running server, because its version or settings may differ.
  */
-export async function stopLeftover(place: Place): Promise<void> {
-  const left = readPidFile(place.dataFolder);
-  if (left === undefined) return;
-  const runs = () => findProcess(left.pid)?.command.startsWith("postgres") ?? false;
-  if (runs()) {
-    const keeper = readKeeper(place);
-    if (keeper !== undefined && isAlive(keeper)) {
-      throw new Error(`${place.dataFolder} is in use by process ${keeper}: stop that one first`);
+export async function stopOrphanedServer(folder: ServerFolder): Promise<void> {
+  const orphan = readPidFile(folder.dataFolder);
+  if (orphan === undefined) return;
+  const isRunning = () => findProcess(orphan.pid)?.command.startsWith("postgres") ?? false;
+  if (isRunning()) {
+    const starterPid = readStarterPid(folder);
+    if (starterPid !== undefined && isAlive(starterPid)) {
+      throw new Error(`${folder.dataFolder} is in use by process ${starterPid}: stop that process first`);
     }
     for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
-      signalProcess(left.pid, signal);
-      const deadlineMs = Date.now() + leftoverTimeoutMs;
-      while (runs() && Date.now() < deadlineMs) await delay(pollMs);
+      signalProcess(orphan.pid, signal);
+      const deadlineMs = Date.now() + orphanTimeoutMs;
+      while (isRunning() && Date.now() < deadlineMs) await delay(pollMs);
     }
   }
-  if (existsSync(join(place.dataFolder, "postmaster.pid"))) {
-    unlinkSync(join(place.dataFolder, "postmaster.pid"));
+  if (existsSync(join(folder.dataFolder, "postmaster.pid"))) {
+    unlinkSync(join(folder.dataFolder, "postmaster.pid"));
   }
 }
 
-/** Holds the id of the process that started the server and will stop it. */
-export function keeperFile(place: Place): string {
-  return join(place.folder, "postgres.keeper");
+/** Returns the path of the file that contains the id of the process that started the server and will stop it. */
+export function starterPidFile(folder: ServerFolder): string {
+  return join(folder.folder, "postgres.keeper");
 }
 
-function readKeeper(place: Place): number | undefined {
+function readStarterPid(folder: ServerFolder): number | undefined {
   try {
-    return Number(readFileSync(keeperFile(place), "utf8"));
+    return Number(readFileSync(starterPidFile(folder), "utf8"));
   } catch {
     return undefined;
   }
 }
 
-function passwordFile(place: Place): string {
-  return join(place.folder, "postgres.password");
+function passwordFile(folder: ServerFolder): string {
+  return join(folder.folder, "postgres.password");
 }
 
-/** Creates the data if there is none and returns the superuser's password. */
-export async function ensureData(place: Place, binaries: PostgresBinaries): Promise<string> {
-  if (existsSync(place.dataFolder)) {
-    const version = readFileSync(join(place.dataFolder, "PG_VERSION"), "utf8").trim();
+/** Creates the data if there is none, and returns the superuser's password. */
+export async function ensureData(folder: ServerFolder, binaries: PostgresBinaries): Promise<string> {
+  if (existsSync(folder.dataFolder)) {
+    const version = readFileSync(join(folder.dataFolder, "PG_VERSION"), "utf8").trim();
     if (version !== binaries.version.split(".")[0]) {
       throw new Error(
-        `${place.dataFolder} was made by PostgreSQL ${version} and this is ${binaries.version}: move it away`,
+        `PostgreSQL ${version} created ${folder.dataFolder}, but this is ${binaries.version}: move the folder away`,
       );
     }
-    if (!existsSync(passwordFile(place))) {
+    if (!existsSync(passwordFile(folder))) {
       throw new Error(
-        `${passwordFile(place)} is missing, so nobody can log in: move ${place.dataFolder} away`,
+        `${passwordFile(folder)}, the superuser's password, is missing: move ${folder.dataFolder} away`,
       );
     }
-    return readFileSync(passwordFile(place), "utf8");
+    return readFileSync(passwordFile(folder), "utf8");
   }
-  // Created under a temporary name, so that an interrupted initdb is not mistaken for data.
-  const unfinished = `${place.dataFolder}.unfinished`;
+  // The folder has a temporary name until initdb has succeeded, so that an unfinished one is not mistaken for data.
+  const unfinished = `${folder.dataFolder}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
   const password = randomBytes(24).toString("base64url");
-  rmSync(passwordFile(place), { force: true });
-  writeFileSync(passwordFile(place), password, { mode: 0o600 });
-  if (place.account !== undefined) {
-    chownSync(unfinished, place.account.uid, place.account.gid);
-    chownSync(passwordFile(place), place.account.uid, place.account.gid);
+  rmSync(passwordFile(folder), { force: true });
+  writeFileSync(passwordFile(folder), password, { mode: 0o600 });
+  if (folder.account !== undefined) {
+    chownSync(unfinished, folder.account.uid, folder.account.gid);
+    chownSync(passwordFile(folder), folder.account.uid, folder.account.gid);
   }
-  await runInitdb(place, binaries, unfinished);
-  renameSync(unfinished, place.dataFolder);
+  await runInitdb(folder, binaries, unfinished);
+  renameSync(unfinished, folder.dataFolder);
   return password;
 }
 
-async function runInitdb(place: Place, binaries: PostgresBinaries, dataFolder: string): Promise<void> {
+async function runInitdb(
+  folder: ServerFolder,
+  binaries: PostgresBinaries,
+  dataFolder: string,
+): Promise<void> {
   const args = [
     `--pgdata=${dataFolder}`,
     "--encoding=UTF8",
     "--locale=C",
     `--username=${superuser}`,
     "--auth=scram-sha-256",
-    `--pwfile=${passwordFile(place)}`,
+    `--pwfile=${passwordFile(folder)}`,
     "--no-instructions",
     // Temporary data need not survive a power failure.
-    ...(place.temporary ? ["--no-sync"] : []),
+    ...(folder.isTemporary ? ["--no-sync"] : []),
   ];
   const child = spawn(binaries.initdb, args, {
     cwd: "/",
     env: environment(),
     stdio: ["ignore", "pipe", "pipe"],
-    ...credentials(place.account),
+    ...credentials(folder.account),
   });
   let output = "";
   child.stdout.on("data", (chunk) => output += chunk);
   child.stderr.on("data", (chunk) => output += chunk);
-  const code = await new Promise((settle, reject) => child.on("close", settle).on("error", reject));
-  if (code !== 0) throw new Error(`Could not create a database in ${place.folder}:\n${output.trim()}`);
+  const code = await new Promise((resolve, reject) => child.on("close", resolve).on("error", reject));
+  if (code !== 0) throw new Error(`Could not create the data in ${folder.folder}:\n${output.trim()}`);
 }
 
-/** The environment of the server's programs, without PGDATA, PGPORT and LC_ALL, which would mislead them. */
+/** Returns the environment of the server's programs, without PGDATA, PGPORT and the user's LC_ALL. */
 export function environment(): Record<string, string> {
   return { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C" };
 }

@@ -1,13 +1,8 @@
-/**
- * The processes of this machine: whether one is alive, its name, and its children.
- *
- * Reads `/proc` on Linux, because a minimal Debian has no `ps`; elsewhere calls `ps`.
- */
+/** Finds and signals processes. Uses `/proc` on Linux, because a minimal Debian has no `ps`, and `ps` elsewhere. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
-/** One running process. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
@@ -15,17 +10,17 @@ export interface ProcessEntry {
   readonly command: string;
 }
 
-/** `undefined` for no such process or a zombie. */
+/** Finds a process; returns `undefined` if it does not exist or is a zombie. */
 export function findProcess(pid: number): ProcessEntry | undefined {
   if (existsSync("/proc/self/stat")) return readStat(pid);
-  return list(["-o", "pid=,ppid=,stat=,comm=", "-p", String(pid)])[0];
+  return listWithPs(["-o", "pid=,ppid=,stat=,comm=", "-p", String(pid)])[0];
 }
 
-/** The live children of `pid`. */
+/** Returns the live children of `pid`. */
 export function childrenOf(pid: number): ProcessEntry[] {
   const all = existsSync("/proc/self/stat")
     ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => readStat(Number(name)))
-    : list(["-A", "-o", "pid=,ppid=,stat=,comm="]);
+    : listWithPs(["-A", "-o", "pid=,ppid=,stat=,comm="]);
   return all.filter((entry): entry is ProcessEntry => entry?.parentPid === pid);
 }
 
@@ -35,9 +30,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Sends a signal; `false` if the process is gone.
+ * Sends a signal; returns `false` if the process has exited.
  *
- * @throws when the process belongs to another user
+ * @throws {Error} if the process belongs to another user
  */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
@@ -56,7 +51,7 @@ function readStat(pid: number): ProcessEntry | undefined {
   } catch {
     return undefined;
   }
-  // `pid (command) state parent …`; the command may hold spaces and parentheses itself.
+  // `pid (command) state parent …`; the command may contain spaces and parentheses.
   const open = text.indexOf("(");
   const close = text.lastIndexOf(")");
   const [state, parent] = text.slice(close + 2).split(" ");
@@ -64,7 +59,7 @@ function readStat(pid: number): ProcessEntry | undefined {
   return { pid, parentPid: Number(parent), command: text.slice(open + 1, close) };
 }
 
-function list(args: string[]): ProcessEntry[] {
+function listWithPs(args: string[]): ProcessEntry[] {
   const { stdout } = spawnSync("ps", args, { encoding: "utf8" });
   return stdout.split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);

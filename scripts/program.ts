@@ -1,104 +1,92 @@
-/**
- * A process of the service as a child of `npm start`: on the same runtime, with its log forwarded, and stopped when the
- * parent dies.
- */
+/** Runs the service or the actions process as a child of `npm start`, on the same runtime, until the parent ends. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { endGroup, postWatchdog } from "./watchdog.ts";
+import { startWatchdog, stopGroupScript } from "./watchdog.ts";
 
-/** How to start a program. */
 export interface ProgramOptions {
-  /** For messages. */
+  /** The name in messages. */
   readonly name: string;
-  /** The main module, relative to the repository. */
+  /** The main module's path in the repository. */
   readonly main: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Its permissions on Deno. */
+  /** The permission flags for Deno. */
   readonly denoFlags: readonly string[];
-  /** Restarts it when a source file changes. */
+  /** Whether to restart the program when a source file changes. */
   readonly watch: boolean;
-  /** Receives the log in whole lines, because two programs share it. */
+  /** Receives the log in whole lines, because two programs share its destination. */
   readonly log: (text: string) => void;
-  /** Called when it has exited, for whatever reason. */
+  /** Called when the program has exited, for any reason. */
   readonly onEnd: (end: { readonly code: number; readonly message: string }) => void;
 }
 
 /** A running or starting program. */
 export interface Program {
-  /**
-   * Resolves to the URLs by surface once all listeners are open; never, if it exits before.
-   */
+  /** Resolves to the URLs by surface once all listeners are open; never resolves if the program exits first. */
   readonly started: Promise<ReadonlyMap<string, string>>;
-  /** Lets requests in flight finish; resolves when it has exited. */
+  /** Lets requests in flight finish; resolves when the program has exited. */
   stop(): Promise<void>;
-  /** Kills it. */
   kill(): void;
 }
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** In-flight requests have 20 s (DECISIONS, Operating it). */
+/** The time limit for a stop, during which in-flight requests have 20 s (DECISIONS, Operating it). */
 const stopTimeoutMs = 25_000;
 
-/** Flags of every Node process that runs a program. */
-const nodeFlags: readonly string[] = [];
-
-/** Starts a program. */
 export function startProgram(options: ProgramOptions): Program {
-  const [command = "", ...args] = commandOf(options);
+  const [command = "", ...args] = programCommand(options);
   const child = spawn(command, args, {
     cwd: root,
-    // Its own process group, so that Ctrl-C reaches only us.
+    // The program has its own process group, so that Ctrl-C reaches only this process.
     detached: true,
     env: options.environment,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // Without a process id, the error event says why.
-  if (child.pid !== undefined) postWatchdog(endGroup, { args: [String(child.pid)] });
+  // If there is no process id, the error event reports the cause.
+  if (child.pid !== undefined) startWatchdog(stopGroupScript, { args: [String(child.pid)] });
   child.on("error", (error) => options.onEnd({ code: 1, message: error.message }));
   child.on("exit", (code, signal) => {
-    const how = signal ?? `exit code ${code}`;
-    options.onEnd({ code: code || 1, message: `${options.name} has exited (${how}).` });
+    const reason = signal ?? `exit code ${code}`;
+    options.onEnd({ code: code || 1, message: `${options.name} has exited (${reason}).` });
   });
   return {
-    started: passOn(child, options.log),
+    started: forwardLog(child, options.log),
     stop: () => stop(child, options.watch),
     kill: () => void child.kill("SIGKILL"),
   };
 }
 
-function commandOf({ main, denoFlags, watch }: ProgramOptions): string[] {
+function programCommand({ main, denoFlags, watch }: ProgramOptions): string[] {
   if (process.versions.deno !== undefined) {
     return [process.execPath, "run", ...(watch ? ["--watch"] : []), ...denoFlags, main];
   }
-  const command = [process.execPath, ...nodeFlags];
-  if (!watch) return [...command, main];
-  return [...command, createRequire(import.meta.url).resolve("tsx/cli"), "watch", main];
+  if (!watch) return [process.execPath, main];
+  return [process.execPath, createRequire(import.meta.url).resolve("tsx/cli"), "watch", main];
 }
 
-/** Forwards the log and waits for `started`. */
-function passOn(child: ChildProcess, log: ProgramOptions["log"]): Promise<ReadonlyMap<string, string>> {
+/** Forwards the log and waits for the event `started`. */
+function forwardLog(child: ChildProcess, log: ProgramOptions["log"]): Promise<ReadonlyMap<string, string>> {
   const addresses = new Map<string, string>();
   const started = Promise.withResolvers<ReadonlyMap<string, string>>();
-  let rest = "";
+  let incompleteLine = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
+    const lines = (incompleteLine + text).split("\n");
+    incompleteLine = lines.pop() ?? "";
     if (lines.length > 0) log(`${lines.join("\n")}\n`);
     for (const line of lines) {
       const entry = readLogLine(line);
       if (entry.event === "listening") addresses.set(String(entry.surface), String(entry.url));
-      // It repeats after a restart in watch mode.
+      // After a restart in watch mode, the event occurs again and has no effect.
       if (entry.event === "started") started.resolve(addresses);
     }
-  }).on("end", () => log(rest));
+  }).on("end", () => log(incompleteLine));
   return started.promise;
 }
 
 function readLogLine(line: string): Record<string, unknown> {
-  // Cheap filter: most lines are requests.
+  // Most lines are requests, which need no parsing.
   if (!/"event":"(listening|started)"/.test(line)) return {};
   try {
     return JSON.parse(line);
@@ -109,10 +97,10 @@ function readLogLine(line: string): Record<string, unknown> {
 
 async function stop(child: ChildProcess, watch: boolean): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((settle) => child.once("exit", settle));
-  const impatience = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
-  // Deno's watcher forwards SIGTERM and then waits for a file to change.
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  // After SIGTERM, Deno's watcher would stop the program and then wait for a file to change.
   child.kill(watch && process.versions.deno !== undefined ? "SIGKILL" : "SIGTERM");
   await ended;
-  clearTimeout(impatience);
+  clearTimeout(timer);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # prove_bare.sh [NODE_VERSION …]: runs the README's two commands in a bare Debian with only Node and npm, as root and as an
-# ordinary user, by default with Node 20, 22 and 24. Needs root, debootstrap and git. Tests the committed state; each run has
-# its own tree in $TMPDIR or /tmp.
+# ordinary user, by default with Node 20, 22 and 24. Needs root, debootstrap and git. Tests the committed state, in
+# temporary folders.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 case $(uname -m) in aarch64) arch=arm64 ;; *) arch=x64 ;; esac
 
-echo "Making a bare Debian"
+echo "Creating a bare Debian"
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(COMPONENT) $(REPO_URI)' | sed -n 's/^Debian bookworm main //p' | head -n 1)
 debootstrap --variant=minbase bookworm "$work/bare" "$mirror" > "$work/debootstrap.log" || { tail "$work/debootstrap.log"; exit 1; }
 cp /etc/resolv.conf /etc/hosts "$work/bare/etc/"

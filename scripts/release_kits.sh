@@ -25,7 +25,7 @@ kits=()
 while [ $# -gt 0 ]; do
   case $1 in
     --set)
-      [[ ${2-} =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--set takes a version such as 0.2.0" 2
+      [[ ${2-} =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--set needs a version such as 0.2.0" 2
       old=$(member kits/kits.json version)
       # The tests compare every kit's version with kits.json.
       git ls-files -z kits | grep -zv '^kits/conformance/' |
@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
       ;;
     --name)
       old=$(member kits/kits.json names "${2-}")
-      [[ -n $old && ${3-} =~ ^[a-z0-9][a-z0-9./-]*$ ]] || fail "--name takes npm_scope, composer_vendor or go_path, and a name" 2
+      [[ -n $old && ${3-} =~ ^[a-z0-9][a-z0-9./-]*$ ]] || fail "--name needs npm_scope, composer_vendor or go_path, and a name" 2
       case $2 in
         npm_scope) what="s|@$old/leads-|@$3/leads-|g; s|\./$old-leads-|./$3-leads-|g" ;;
         composer_vendor) what="s|(^\|[^@])$old/leads-php|\1$3/leads-php|g" ;;
@@ -47,9 +47,9 @@ while [ $# -gt 0 ]; do
       exit 0
       ;;
     --publish) publish=yes ;;
-    -*) fail "there is no option $1" 2 ;;
+    -*) fail "unknown option: $1" 2 ;;
     *)
-      [ -f "kits/$1/kit.json" ] || fail "there is no kit $1" 2
+      [ -f "kits/$1/kit.json" ] || fail "unknown kit: $1" 2
       kits+=("$1")
       ;;
   esac
@@ -59,7 +59,7 @@ version=$(member kits/kits.json version)
 [ ${#kits[@]} -gt 0 ] || read -ra kits <<< "$(member kits/kits.json kits)"
 
 if [ $publish = yes ] && [ -n "$(git status --porcelain)" ]; then
-  fail "commit first: what is published must be what is committed"
+  fail "commit first: only committed files can be published"
 fi
 
 for kit in "${kits[@]}"; do
@@ -71,7 +71,7 @@ for kit in "${kits[@]}"; do
   (cd "kits/$kit" && OUT=$out VERSION=$version sh -euc "$command") > "$out.log" 2>&1 ||
     fail "$kit could not be built: $(tail -n 20 "$out.log")"
   files=$(cd "$out" && find . -type f -printf '%P\n' | sort)
-  [ -n "$files" ] || fail "$kit was built, and there is no file"
+  [ -n "$files" ] || fail "the build of $kit produced no file"
   (cd "$out" && xargs -d '\n' sha256sum <<< "$files" > SHA256SUMS)
   echo "$(member "$manifest" name) $version: ${files//$'\n'/ }"
 done

@@ -89,7 +89,7 @@ socket=$(configured pg1-socket-path /var/run/postgresql)
 parent=$(dirname "$data")
 [ -d "$parent" ] || refuse "$parent does not exist: is its disk mounted?"
 if [ -z "$unit" ]; then
-  # Debian's: /var/lib/postgresql/15/main
+  # Debian's folder is /var/lib/postgresql/15/main.
   unit=postgresql@$(basename "$parent")-$(basename "$data").service
 fi
 
@@ -115,8 +115,8 @@ if [ -n "$time" ]; then
 else
   words='the end of the archive'
 fi
-info=$(backrest --output=json info) || refuse "pgBackRest cannot list its backups; pgbackrest info says why"
-# Per backup: when it finished, its label, and the size of its data in bytes; the newest last.
+info=$(backrest --output=json info) || refuse "pgBackRest cannot list its backups; pgbackrest info reports the cause"
+# For each backup: when it finished, its label, and the size of its data in bytes; the newest last.
 backups=$(printf '%s' "$info" | "$node" -e '
   for (const { backup } of JSON.parse(require("node:fs").readFileSync(0, "utf8"))) {
     for (const { error, timestamp, label, info } of backup ?? []) {
@@ -138,7 +138,7 @@ aside=
 free=$(($(stat -f -c '%a * %S' "$parent")))
 if [ -d "$data" ] && [ -n "$(ls -A "$data")" ]; then aside=$data.before-$(date +%Y%m%dT%H%M%S); fi
 mapfile -t units < <(systemctl list-units --plain --no-legend --state=active,activating,reloading 'lead-*' | awk '{print $1}')
-# Units that failed or were stopped by hand are started too if they start at boot.
+# Units that failed or were stopped manually are also started if they are enabled.
 mapfile -t starts < <({
   [ ${#units[@]} -eq 0 ] || printf '%s\n' "${units[@]}"
   systemctl list-unit-files --plain --no-legend --state=enabled 'lead-*' | awk '$1 !~ /@\./ {print $1}'
@@ -160,7 +160,7 @@ if [ -n "$aside" ] && mountpoint -q "$data"; then
   refuse "A disk is mounted at $data, so the folder cannot be renamed. Nothing was done. First: move its files away and leave it empty"
 fi
 [ "$free" -gt "$bytes" ] || refuse "There is not enough room beside the old folder. Nothing was done. First: move $data to another disk"
-# As for lead-ctl.
+# The file with the owner's URL, which lead-ctl uses too.
 owner_file=
 if [ -z "${DATABASE_URL:-}${DATABASE_URL_FILE:-}" ]; then
   owner_file=/etc/lead-intake/owner_database_url
@@ -186,7 +186,7 @@ if [ -n "$aside" ]; then
   mv "$data" "$aside"
   say "renamed $data to $aside"
 fi
-# From here on, going back means the old folder.
+# From here on, an operator can go back only by restoring the old folder.
 back="To go back to the old database: sudo systemctl stop $unit; sudo rm -rf $data${aside:+; sudo mv $aside $data}"
 trap 'echo "Failed. The service stays stopped. $back" >&2' ERR
 if [ ! -d "$data" ]; then install -d -m "$mode" -o "$owner" -g "$(id -gn "$owner")" "$data"; fi
@@ -210,7 +210,7 @@ done
 point=$(ask "select to_char(coalesce(pg_last_xact_replay_timestamp(), to_timestamp($done_at)) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
 say "PostgreSQL accepts writes; its last transaction is from $point"
 
-# The logs, from a day earlier on, have what happened after that point.
+# The logs, from the day before, contain what happened after that point.
 folder=$(mktemp -d)
 logs=()
 if journalctl --quiet --output=cat --unit='lead-*' --since="$(date -d "$point - 1 day" '+%Y-%m-%d %H:%M:%S')" >"$folder/journal" 2>/dev/null; then
@@ -223,7 +223,7 @@ for one in "${journals[@]}"; do logs+=(--journal "$one"); done
 restored=()
 if [ -n "$owner_file" ]; then restored=(env "DATABASE_URL_FILE=$owner_file"); fi
 restored+=("$node" --import ./scripts/check_node.js scripts/ctl.ts restored --apply --point "$point" "${logs[@]}")
-# The restored audit continues from an earlier row than the file, so the file starts anew.
+# The restored audit continues from an earlier row than the file, so a new file is started.
 audit_aside=
 if [ -f "$audit" ]; then audit_aside=$audit.before-$(date +%Y%m%dT%H%M%S); fi
 trap 'echo "The database is restored; the service stays stopped and delivers nothing. Continue, in $root, with: ${restored[*]}; ${audit_aside:+then: mv $audit $audit_aside; }then: systemctl start ${starts[*]}" >&2' ERR

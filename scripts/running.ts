@@ -1,22 +1,22 @@
-/** Detects an `npm start` that already runs on this data folder. */
+/** Detects an `npm start` that is already running with this data folder. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dataFolder } from "./database_url.ts";
 import { findProcess } from "./processes.ts";
 
-/** An `npm start` that runs or is starting. */
+/** An `npm start` that is running or starting. */
 export interface RunningStart {
   readonly pid: number;
   /** The program's name, because process ids are reused. */
   readonly command: string;
-  /** URLs by name; empty while it starts. */
+  /** URLs by name; empty while `npm start` is starting. */
   readonly addresses: readonly (readonly [name: string, url: string])[];
 }
 
 const file = join(dataFolder, "running.json");
 
-/** The other `npm start`, or `null`. */
+/** Returns another `npm start` that is running or starting; `null` if there is none. */
 export function findRunning(): RunningStart | null {
   let running: RunningStart;
   try {
@@ -24,11 +24,11 @@ export function findRunning(): RunningStart | null {
   } catch {
     return null;
   }
-  const isThere = running.pid !== process.pid && findProcess(running.pid)?.command === running.command;
-  return isThere ? running : null;
+  const isRunning = running.pid !== process.pid && findProcess(running.pid)?.command === running.command;
+  return isRunning ? running : null;
 }
 
-/** Lets another `npm start` find this one. */
+/** Publishes this `npm start`, so that another `npm start` finds it. */
 export function publishRunning(addresses: RunningStart["addresses"]): void {
   mkdirSync(dataFolder, { recursive: true });
   const running: RunningStart = {
@@ -39,7 +39,6 @@ export function publishRunning(addresses: RunningStart["addresses"]): void {
   writeFileSync(file, `${JSON.stringify(running)}\n`);
 }
 
-/** Undoes {@linkcode publishRunning}. */
 export function withdrawRunning(): void {
   rmSync(file, { force: true });
 }

@@ -1,11 +1,11 @@
 /**
- * Adds what a first lead and a first form need: a tenant with a form and one key per surface. `npm start` adds a sandbox
- * and, in its own database, a development tenant whose mails and webhooks are caught on this machine.
+ * Adds a tenant with a form and one key per surface, for a first lead and a first submission. `npm start` adds a sandbox
+ * and, in its own database, a development tenant whose emails and webhooks are caught on this machine.
  */
 
 import { createHash, getRandomValues } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { type KeySurface, makeKey } from "../src/contract/api_key.ts";
+import { generateKey, type KeySurface } from "../src/contract/api_key.ts";
 import { namedKinds } from "../src/store/delivery/effects.ts";
 import { changeRoute } from "../src/store/delivery/routes.ts";
 import { openAdminPool } from "../src/store/operator/admin_pool.ts";
@@ -17,30 +17,27 @@ import type { Pool } from "../src/store/pool.ts";
 const label = "npm-start";
 const formKey = "contact";
 
-/** How to seed a database. */
 export interface SeedOptions {
-  /** The file with the keys; `null` for the user's own database, which is left alone once it has a tenant. */
+  /** The file for the keys; `null` for the user's own database, which is not changed once it has a tenant. */
   readonly keysFile: string | null;
 }
 
 /** The keys and the form to post with. */
-export interface Seeded {
-  /** The intake's key. */
+export interface SeededKeys {
+  /** The intake key. */
   readonly key: string;
   readonly formsKey: string;
   /** The form's path below `FORMS_URL`. */
   readonly formPath: string;
 }
 
-/** A disabled tenant, which can get no key. */
-export interface Disabled {
-  readonly disabled: string;
+/** A disabled tenant, for which no key can be issued. */
+export interface DisabledTenant {
+  readonly disabledSlug: string;
 }
 
-/** The outcome for a tenant. */
-export type SeedOutcome = Seeded | Disabled;
+export type SeedOutcome = SeededKeys | DisabledTenant;
 
-/** A tenant to add. */
 export interface SeedTenant {
   readonly slug: string;
   readonly name: string;
@@ -48,8 +45,8 @@ export interface SeedTenant {
 }
 
 /**
- * Adds the tenant `sandbox`, its form `contact` and its keys labeled `npm-start`, whichever are missing. Returns
- * `undefined` if it left the database alone.
+ * Adds the tenant `sandbox`, its form `contact` and its keys labeled `npm-start`, if they are missing. Returns
+ * `undefined` if it left the database unchanged.
  */
 export async function seed(databaseUrl: string, { keysFile }: SeedOptions): Promise<SeedOutcome | undefined> {
   const pool = openAdminPool(databaseUrl);
@@ -61,18 +58,18 @@ export async function seed(databaseUrl: string, { keysFile }: SeedOptions): Prom
   }
 }
 
-/** Where the development tenant's leads go. */
-export interface CaughtAt {
+/** The destinations for the development tenant's leads. */
+export interface CatcherDestinations {
   readonly webhookUrl: string;
   /** The webhooks' signing secret. */
   readonly secret: string;
-  /** `null` if the user has configured a mail server: no mails then. */
+  /** The email address; `null`, for no emails, if the user has configured a mail server. */
   readonly mailTo: string | null;
   readonly keysFile: string;
 }
 
-/** The same for the tenant `development`, which is not a sandbox: its leads go to the catcher. */
-export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promise<SeedOutcome> {
+/** Seeds the tenant `development`, which is not a sandbox; its leads are sent to the catcher. */
+export async function seedDevelopment(databaseUrl: string, at: CatcherDestinations): Promise<SeedOutcome> {
   const pool = openAdminPool(databaseUrl);
   try {
     const tenant = { slug: "development", name: "Example Home Services", sandbox: false };
@@ -94,13 +91,12 @@ export async function seedDevelopment(databaseUrl: string, at: CaughtAt): Promis
 }
 
 /**
- * Adds a tenant with a form and one key per surface: the saved key if it is still valid, else a new one. Revokes other
- * keys of that label, because their text is lost. Leaves a disabled tenant unchanged.
+ * Adds a tenant with a form and one key per surface: the saved key if it is still valid, otherwise a new one. Revokes
+ * the tenant's other keys labeled `npm-start`, because their text is lost. Leaves a disabled tenant unchanged.
  */
 async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | null): Promise<SeedOutcome> {
   const tenant = await ensureTenant(pool, wanted);
-  if (tenant.isDisabled) return { disabled: wanted.slug };
-  // An existing tenant is kept: the user may have changed it.
+  if (tenant.isDisabled) return { disabledSlug: wanted.slug };
   await addForm(pool, { tenantId: tenant.id, formKey }, {
     required: ["name", "email"],
     threshold: null,
@@ -111,25 +107,25 @@ async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | nul
   const live = (await listKeys(pool, tenant.id)).filter((key) =>
     key.label === label && key.revokedAt === null
   );
-  const keep = async (surface: KeySurface, text = "") => {
-    const kept = live.find((key) => key.surface === surface && key.last4 === text.slice(-4));
-    for (const key of live) if (key.surface === surface && key !== kept) await revokeKey(pool, key.id);
-    if (kept !== undefined) return text;
+  const ensureKey = async (surface: KeySurface, text = "") => {
+    const valid = live.find((key) => key.surface === surface && key.last4 === text.slice(-4));
+    for (const key of live) if (key.surface === surface && key !== valid) await revokeKey(pool, key.id);
+    if (valid !== undefined) return text;
     return (await issueKey(pool, { tenant, surface, label, campaignId: null })).text;
   };
-  const keys = { intake: await keep("intake", intake), forms: await keep("forms", forms) };
+  const keys = { intake: await ensureKey("intake", intake), forms: await ensureKey("forms", forms) };
   if (keysFile !== null) writeKeys(keysFile, { ...saved, [wanted.slug]: keys });
   return { key: keys.intake, formsKey: keys.forms, formPath: `/v1/forms/${wanted.slug}/${formKey}` };
 }
 
-/** Keys by tenant. */
+/** The saved keys, by tenant. */
 type SavedKeys = Readonly<Record<string, { readonly intake: string; readonly forms: string }>>;
 
 function readKeys(file: string): SavedKeys {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    // Missing or truncated: new keys replace it.
+    // The file is missing or truncated; new keys replace it.
     return {};
   }
 }
@@ -139,7 +135,6 @@ function writeKeys(file: string, keys: SavedKeys): void {
   chmodSync(file, 0o600);
 }
 
-/** A tenant's id and slug. */
 export interface TenantRef {
   readonly id: number;
   readonly sandbox: boolean;
@@ -148,10 +143,10 @@ export interface TenantRef {
 /** Adds a tenant unless its slug exists, and returns it. */
 export async function ensureTenant(
   pool: Pool,
-  wanted: SeedTenant,
+  tenant: SeedTenant,
 ): Promise<TenantRef & { readonly isDisabled: boolean }> {
-  await addTenant(pool, wanted);
-  return await requireTenant(pool, wanted.slug);
+  await addTenant(pool, tenant);
+  return await requireTenant(pool, tenant.slug);
 }
 
 async function requireTenant(
@@ -163,7 +158,7 @@ async function requireTenant(
   return tenant;
 }
 
-/** Issues a key; the database keeps only its hash. */
+/** Issues a key and returns its text; the database stores only a hash of the text. */
 export async function issueKey(
   pool: Pool,
   { tenant, surface, label, campaignId }: {
@@ -173,7 +168,7 @@ export async function issueKey(
     readonly campaignId: number | null;
   },
 ): Promise<{ readonly id: string; readonly text: string }> {
-  const text = makeKey({ surface, sandbox: tenant.sandbox }, (bytes) => getRandomValues(bytes));
+  const text = generateKey({ surface, sandbox: tenant.sandbox }, (bytes) => getRandomValues(bytes));
   const id = await insertKey(pool, {
     tenantId: tenant.id,
     campaignId,
@@ -183,7 +178,7 @@ export async function issueKey(
     last4: text.slice(-4),
   });
   if (id === null) {
-    throw new Error(`The tenant of the key ${label} is disabled; ctl tenant enable SLUG enables it`);
+    throw new Error(`The tenant is disabled, so it gets no key ${label}: run ctl tenant enable SLUG`);
   }
   return { id, text };
 }

@@ -1,7 +1,6 @@
 /**
- * `node scripts/shots.ts`: takes screenshots of all pages, in every width and color scheme, of an `npm start` that is
- * filled with data, into `build/shots`. Words select pages by name; `--readme` writes the README's pictures to
- * `docs/pictures`.
+ * `node scripts/shots.ts`: takes screenshots of an `npm start` with data, one per page, width and color scheme, and saves
+ * them in `build/shots`. Words select pages by name; `--readme` writes the README's pictures to `docs/pictures`.
  */
 
 import { copyFileSync, mkdirSync } from "node:fs";
@@ -15,18 +14,16 @@ import { type Crowd, crowd } from "../test/support/console/crowd.ts";
 import { start, welcome } from "../test/support/scripts/npm_start.ts";
 import { startPostgres } from "./embedded_postgres.ts";
 
-/** A page to take. */
-interface Shown {
+interface Shot {
   readonly name: string;
   readonly url: string;
-  /** The picture's height; the whole page by default. */
+  /** The picture's height in pixels. Default: the height of the whole page. */
   readonly height?: number;
 }
 
 const widths = [390, 768, 1280];
 const schemes = ["light", "dark"] as const;
-/** The README's pictures, in this width. */
-const shownInReadme = ["console"];
+const readmeShots = ["console"];
 const readmeWidth = 1280;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -34,7 +31,7 @@ const folder = join(root, "build/shots");
 const words = process.argv.slice(2).filter((argument) => argument !== "--readme");
 const isForReadme = process.argv.includes("--readme");
 
-function pagesOf(
+function selectShots(
   { dead, held, delivered, collision }: Crowd,
   urls: Record<"intake" | "site" | "ops", string>,
 ) {
@@ -49,17 +46,17 @@ function pagesOf(
     replay_all: "/dead/replay-all",
     nothing: "/held?tenant=mizrahi",
   };
-  const pages: Shown[] = [
+  const pages: Shot[] = [
     { name: "console", url: urls.ops, height: 604 },
     { name: "playground", url: `${urls.intake}/api`, height: 650 },
     { name: "site", url: urls.site, height: 800 },
     ...Object.entries(paths).map(([name, path]) => ({ name: `console_${name}`, url: urls.ops + path })),
   ];
-  if (isForReadme) return pages.filter(({ name }) => shownInReadme.includes(name));
+  if (isForReadme) return pages.filter(({ name }) => readmeShots.includes(name));
   return pages.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
 }
 
-async function take(browser: Browser, { name, url, height }: Shown): Promise<void> {
+async function takeScreenshots(browser: Browser, { name, url, height }: Shot): Promise<void> {
   for (const colorScheme of schemes) {
     for (const width of isForReadme ? [readmeWidth] : widths) {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: height ?? 800 } });
@@ -91,10 +88,10 @@ const started = start(root, {
 const sql = postgres(server.url, { max: 4, onnotice: () => {} });
 const browser = await startBrowser();
 try {
-  const told = await welcome(started);
-  const address = (surface: string) => new RegExp(`^ {2}${surface} +(\\S+)$`, "m").exec(told.text)?.[1] ?? "";
-  const urls = { intake: told.url, site: address("site"), ops: address("ops") };
-  for (const shown of pagesOf(await crowd(sql, told.url), urls)) await take(browser, shown);
+  const { text, url } = await welcome(started);
+  const address = (surface: string) => new RegExp(`^ {2}${surface} +(\\S+)$`, "m").exec(text)?.[1] ?? "";
+  const urls = { intake: url, site: address("site"), ops: address("ops") };
+  for (const shot of selectShots(await crowd(sql, url), urls)) await takeScreenshots(browser, shot);
 } finally {
   await browser.close();
   await sql.end();

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the whole service on this machine, with its own PostgreSQL under `.data/` unless `DATABASE_URL` is set, an
- * actions process behind mutual TLS, and sandbox keys to post a first lead and a first form with.
+ * `npm start`: runs the whole service on this machine, with its own PostgreSQL under `.data/` unless `DATABASE_URL` is
+ * set, an actions process behind mutual TLS, and sandbox keys for a first lead and a first submission.
  *
  * `--watch` restarts both processes when a source file changes; `--new-keys` replaces the saved keys.
  */
@@ -10,16 +10,16 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import postgres from "postgres";
 import { ConfigError } from "../src/settings/reader.ts";
-import { takeSecrets } from "../src/settings/secret_files.ts";
+import { loadSecretFiles } from "../src/settings/secret_files.ts";
 import { migrate } from "../src/store/schema/migrate.ts";
-import { type Catcher, openCatcher } from "./caught/catcher.ts";
+import { type Catcher, openCatcher } from "./mail_catcher/catcher.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { explainSetup } from "./explain.ts";
-import { listeners, takenListeners } from "./listeners.ts";
+import { listeners, usedListeners } from "./listeners.ts";
 import { markDevelopment } from "./demo/development.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
@@ -28,44 +28,44 @@ import { seed, seedDevelopment, type SeedOptions, type SeedOutcome } from "./see
 import {
   actionsListen,
   actionsSettings,
-  caughtListen,
+  catcherListen,
   certificates,
   checkSettings,
-  destinationOf,
+  deliveryDestination,
   hasCatcher,
-  hasOwnMail,
-  noDestination,
+  hasMailServer,
+  noDestinationReason,
   serviceSettings,
 } from "./start_delivery.ts";
-import { alreadyRunning, type Development, stopped, welcome } from "./welcome.ts";
+import { alreadyRunningText, type Development, stoppedText, welcome } from "./welcome.ts";
 
-const secretFaults = takeSecrets(process.env);
-const destination = destinationOf(process.env);
+const secretFaults = loadSecretFiles(process.env);
+const destination = deliveryDestination(process.env);
 const watch = process.argv.includes("--watch");
-const newKeys = process.argv.includes("--new-keys");
+const replaceKeys = process.argv.includes("--new-keys");
 const keysFile = join(dataFolder, "keys");
 const logFile = process.env.LOG === "json" ? undefined : join(dataFolder, "log");
 
-/** Why everything stops; no message if the user asked for it. */
-interface End {
+/** The reason why everything stops; without a message if the user stopped `npm start`. */
+interface StopReason {
   readonly code: number;
   readonly message?: string;
 }
 
-const end = Promise.withResolvers<End>();
-let ending = false;
+const end = Promise.withResolvers<StopReason>();
+let isStopping = false;
 let starting: Promise<EmbeddedPostgres> | undefined;
 let server: EmbeddedPostgres | undefined;
 let actions: Program | undefined;
 let service: Program | undefined;
 let catcher: Catcher | undefined;
 
-function finish(how: End): void {
-  ending = true;
-  end.resolve(how);
+function finish(reason: StopReason): void {
+  isStopping = true;
+  end.resolve(reason);
 }
 
-/** One Ctrl-C can arrive twice, from the terminal and from npm; a second one by hand comes later than this. */
+// One Ctrl-C can arrive twice, from the terminal and from npm; only a signal that arrives later than this is a second Ctrl-C.
 const repeatMs = 500;
 let firstSignalMs: number | undefined;
 
@@ -84,12 +84,12 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 process.on("SIGHUP", onSignal);
 
-// npm runs this in a shell that does not forward signals; when the shell exits, stop.
+// npm runs this script in a shell that does not forward signals, so the script stops when the shell exits.
 if (process.env.npm_lifecycle_event !== undefined) {
   const parent = process.ppid;
-  const watching = setInterval(() => {
+  const parentCheck = setInterval(() => {
     if (process.ppid === parent) return;
-    clearInterval(watching);
+    clearInterval(parentCheck);
     onSignal();
   }, 500);
 }
@@ -98,18 +98,18 @@ start().catch((error) => finish({ code: error instanceof ConfigError ? 2 : 1, me
 const { code, message } = await end.promise;
 if (message !== undefined) (code === 0 ? console.log : console.error)(`\n${message}`);
 await stop();
-if (message === undefined) console.log(`\n${stopped(server?.dataFolder)}`);
+if (message === undefined) console.log(`\n${stoppedText(server?.dataFolder)}`);
 process.exit(code);
 
 async function start(): Promise<void> {
   checkSettings(process.env, secretFaults);
   const given = process.env.DATABASE_URL?.trim() || undefined;
   const running = given === undefined ? findRunning() : null;
-  if (running !== null) return finish({ code: 0, message: alreadyRunning(running) });
-  if (newKeys && given !== undefined) {
-    throw new Error("--new-keys applies to npm start's own database, and DATABASE_URL is set");
+  if (running !== null) return finish({ code: 0, message: alreadyRunningText(running) });
+  if (replaceKeys && given !== undefined) {
+    throw new Error("--new-keys applies only to npm start's own database, but DATABASE_URL is set");
   }
-  await avoidTakenAddresses();
+  await avoidUsedAddresses();
   process.env.FORMS_LINK_SECRET ||= randomBytes(32).toString("base64url");
   if (logFile !== undefined) {
     mkdirSync(dataFolder, { recursive: true });
@@ -117,29 +117,29 @@ async function start(): Promise<void> {
   }
   const listen = await actionsListen({ watch });
   const databaseUrl = given ?? await startDatabase();
-  if (ending) return;
+  if (isStopping) return;
 
-  if (newKeys) rmSync(keysFile, { force: true });
+  if (replaceKeys) rmSync(keysFile, { force: true });
   const seeded = await prepare(databaseUrl, { keysFile: given === undefined ? keysFile : null });
-  if (ending) return;
-  // A given role is the user's choice; on our own server nothing runs as its superuser.
+  if (isStopping) return;
+  // On our own server, no process connects as the superuser.
   const { serviceUrl, actionsUrl } = given === undefined
     ? await createLogins(databaseUrl)
     : { serviceUrl: given, actionsUrl: process.env.ACTIONS_DATABASE_URL ?? "" };
-  if (ending) return;
+  if (isStopping) return;
 
-  const files = destination === "own" ? certificates() : noDestination;
+  const files = destination === "own" ? certificates() : noDestinationReason;
   const development = typeof files !== "string" && hasCatcher(process.env)
     ? await startCatcher(files, databaseUrl)
     : undefined;
-  if (ending) return;
-  const to = typeof files === "string"
+  if (isStopping) return;
+  const ownActions = typeof files === "string"
     ? undefined
     : { files, url: await startActions(files, actionsUrl, listen) };
-  if (ending) return;
-  const addresses = new Map(await startService(serviceSettings(serviceUrl, to)));
-  if (to !== undefined) addresses.set("actions", to.url);
-  if (ending) return;
+  if (isStopping) return;
+  const addresses = new Map(await startService(serviceSettings(serviceUrl, ownActions)));
+  if (ownActions !== undefined) addresses.set("actions", ownActions.url);
+  if (isStopping) return;
   await publishSite(databaseUrl, addresses);
   const delivery = destination === "given"
     ? { kind: "given", url: process.env.ACTIONS_URL ?? "" } as const
@@ -151,22 +151,22 @@ async function start(): Promise<void> {
       ...addresses,
       ...(catcher === undefined
         ? []
-        : [["caught", catcher.url] as const, ["smtp", catcher.smtpUrl] as const]),
+        : [["mail catcher", catcher.url] as const, ["smtp", catcher.smtpUrl] as const]),
     ]);
   }
   console.log(welcome({ addresses, dataFolder: server?.dataFolder, logFile, seeded, development, delivery }));
 }
 
-/** Starts the catcher of the development tenant's mails and webhooks. */
+/** Starts the catcher for the development tenant's emails and webhooks, and adds the tenant. */
 async function startCatcher(files: DevCertificates, databaseUrl: string): Promise<Development> {
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
   catcher = await openCatcher({
-    listen: caughtListen(process.env),
+    listen: catcherListen(process.env),
     cert: readFileSync(files.serverCertFile, "utf8"),
     key: readFileSync(files.serverKeyFile, "utf8"),
     secret,
   });
-  const mailTo = hasOwnMail(process.env) ? null : "leads@customer.example";
+  const mailTo = hasMailServer(process.env) ? null : "leads@customer.example";
   const { webhookUrl, url } = catcher;
   return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo, keysFile }) };
 }
@@ -174,14 +174,14 @@ async function startCatcher(files: DevCertificates, databaseUrl: string): Promis
 async function prepare(databaseUrl: string, options: SeedOptions): Promise<SeedOutcome | undefined> {
   try {
     const applied = await migrate(databaseUrl);
-    if (applied.length > 0) console.log(`Applied ${applied.length} files of sql/.`);
+    if (applied.length > 0) console.log(`Applied ${applied.length} files from sql/.`);
     return await seed(databaseUrl, options);
   } catch (error) {
     throw new Error(explainSetup(error, databaseUrl), { cause: error });
   }
 }
 
-/** A failed build is printed only: the service accepts leads without a site. */
+/** Builds the site. Only prints a failure, because the service accepts leads without a site. */
 async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, string>): Promise<void> {
   try {
     await buildSiteFrom(databaseUrl, siteSettings(process.env, addresses));
@@ -190,22 +190,22 @@ async function publishSite(databaseUrl: string, addresses: ReadonlyMap<string, s
   }
 }
 
-/** Uses a free port if another program has a default one; a configured port that is in use is an error. */
-async function avoidTakenAddresses(): Promise<void> {
+/** Replaces default ports that are in use with free ones; a configured port that is in use is an error. */
+async function avoidUsedAddresses(): Promise<void> {
   const own = destination === "own" ? {} : { ACTIONS_LISTEN: undefined };
   const wanted = listeners({ ...process.env, ...own })
-    .filter(({ variable }) => variable !== "CAUGHT_LISTEN" || hasCatcher(process.env));
-  const all = await takenListeners(wanted);
+    .filter(({ variable }) => variable !== "CATCHER_LISTEN" || hasCatcher(process.env));
+  const all = await usedListeners(wanted);
   const taken = all.filter(({ variable }) => process.env[variable]);
   if (taken.length === 0) {
-    for (const { address, instead, surface, variable } of all) {
-      console.log(`Another program listens on ${address}; ${surface} uses ${instead}.`);
-      process.env[variable] = instead;
+    for (const { address, freeAddress, surface, variable } of all) {
+      console.log(`Another program listens on ${address}; ${surface} uses ${freeAddress}.`);
+      process.env[variable] = freeAddress;
     }
     return;
   }
   const lines = taken.map(({ address, variable }) => `  ${address}  (${variable})`);
-  const others = taken.map(({ variable, instead }) => `${variable}=${instead}`);
+  const others = taken.map(({ variable, freeAddress }) => `${variable}=${freeAddress}`);
   throw new Error(
     `Other programs listen on these addresses:\n${lines.join("\n")}\n` +
       `Choose other addresses; these are free:\n  ${others.join(" ")} npm start${watch ? " -- --watch" : ""}`,
@@ -232,7 +232,7 @@ async function startDatabase(): Promise<string> {
   return databaseUrl;
 }
 
-/** Returns the actions process's base URL. */
+/** Starts the actions process and returns its base URL. */
 async function startActions(files: DevCertificates, databaseUrl: string, listen: string): Promise<string> {
   const environment = actionsSettings(files, { databaseUrl, listen, catcher });
   actions = startProgram({
@@ -274,7 +274,7 @@ async function stop(): Promise<void> {
   await service?.stop();
   await actions?.stop();
   catcher?.close();
-  // A server that is still starting is stopped too.
+  // Also stops a server that is still starting.
   const started = await starting?.catch(() => undefined);
   if (starting !== undefined) withdrawAll();
   await started?.stop();

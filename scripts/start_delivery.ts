@@ -1,4 +1,4 @@
-/** Where `npm start` delivers leads: to its own actions process, to the one at `ACTIONS_URL`, or nowhere. */
+/** Determines where `npm start` delivers leads: to its own actions process, to the one at `ACTIONS_URL`, or nowhere. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,90 +6,88 @@ import { readActionsConfig } from "../src/actions/config.ts";
 import { readConfig } from "../src/settings/config.ts";
 import { variables } from "../src/settings/variables.ts";
 import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../src/settings/reader.ts";
-import type { Catcher } from "./caught/catcher.ts";
+import type { Catcher } from "./mail_catcher/catcher.ts";
 import { dataFolder } from "./database_url.ts";
 import { type DevCertificates, devClientName, ensureDevCertificates } from "./dev_certificates.ts";
 import { nextFree, startVariables } from "./listeners.ts";
 
 /**
- * Chosen: a given `DATABASE_URL` gets an actions process only with `ACTIONS_DATABASE_URL`, because its tenants may have
- * routes that lead off this machine, and because we create no login roles on a server that is not ours.
+ * Where leads are delivered. Chosen: if `DATABASE_URL` is set, an actions process runs only if `ACTIONS_DATABASE_URL` is
+ * set too, because the tenants may have routes to other machines, and because we create no login roles on a server that
+ * is not ours.
  */
 export type Destination = "own" | "given" | "none";
 
-/** A process's environment. */
 type Settings = Record<string, string>;
 
-/** Reads the destination from the environment. */
-export function destinationOf(environment: Environment): Destination {
+export function deliveryDestination(environment: Environment): Destination {
   if (isSet(environment.ACTIONS_URL)) return "given";
   return isSet(environment.DATABASE_URL) && !isSet(environment.ACTIONS_DATABASE_URL) ? "none" : "own";
 }
 
-/** Shown when there is no destination. */
-export const noDestination =
+export const noDestinationReason =
   "DATABASE_URL is set, and neither ACTIONS_URL nor ACTIONS_DATABASE_URL is (see docs/delivery.md)";
 
 /**
- * Checks the user's settings of all processes before anything starts; faults in `found` are reported at once.
+ * Checks the user's settings for all processes before anything starts. If there are `knownFaults`, checks nothing else.
  *
- * @throws {ConfigError} with all faults
+ * @throws {ConfigError} that lists every invalid setting
  */
-export function checkSettings(environment: Environment, found: readonly string[] = []): void {
-  if (found.length > 0) throw new ConfigError(found);
-  const own = destinationOf(environment) === "own";
+export function checkSettings(environment: Environment, knownFaults: readonly string[] = []): void {
+  if (knownFaults.length > 0) throw new ConfigError(knownFaults);
+  const own = deliveryDestination(environment) === "own";
   const database = { DATABASE_URL: environment.DATABASE_URL || "postgres://127.0.0.1/not-started-yet" };
-  // Any URL that needs no certificates.
+  // A placeholder for the actions process's URL, with http because https needs certificates.
   const url = own ? { ACTIONS_URL: "http://127.0.0.1" } : {};
-  const faults = faultsOf(() => readConfig({ ...environment, ...database, ...url }));
+  const faults = collectFaults(() => readConfig({ ...environment, ...database, ...url }));
   if (own) faults.push(...actionsFaults(environment, database.DATABASE_URL));
-  if (hasCatcher(environment)) faults.push(...faultsOf(() => caughtListen(environment)));
-  // Both processes report the same misspelled setting.
+  if (hasCatcher(environment)) faults.push(...collectFaults(() => catcherListen(environment)));
+  // Both processes report a misspelled setting, so duplicates are removed.
   if (faults.length > 0) throw new ConfigError([...new Set(faults)]);
 }
 
 function actionsFaults(environment: Environment, databaseUrl: string): string[] {
-  const given = isSet(environment.DATABASE_URL) ? {} : { ACTIONS_DATABASE_URL: databaseUrl };
+  const database = isSet(environment.DATABASE_URL) ? {} : { ACTIONS_DATABASE_URL: databaseUrl };
   let host = "";
-  const faults = faultsOf(() => {
-    const { listen } = readActionsConfig({ ...environment, ...given });
+  const faults = collectFaults(() => {
+    const { listen } = readActionsConfig({ ...environment, ...database });
     host = "host" in listen ? listen.host : `the socket ${listen.socket}`;
   })
-    // We create these files later.
+    // The files that these settings name are created later.
     .filter((fault) => !/^ACTIONS_(SERVER|CLIENT)_/.test(fault));
   host ||= /^\[?(.*?)\]?:\d+$/.exec(environment.ACTIONS_LISTEN?.trim() ?? "")?.[1] ?? "localhost";
-  if (!thisMachine.test(host)) {
+  if (!loopbackHost.test(host)) {
     faults.push(
-      `ACTIONS_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), for which its certificate is issued`,
+      `ACTIONS_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), for which the certificate is issued`,
     );
   }
   return faults;
 }
 
-const thisMachine = /^(localhost|127\.0\.0\.1|::1)$/;
+const loopbackHost = /^(localhost|127\.0\.0\.1|::1)$/;
 
 /**
- * Whether mails and webhooks are caught on this machine: only with our own database, because the development tenant would
- * be a live one in another.
+ * Whether emails and webhooks are caught on this machine. This needs our own database, because in any other database the
+ * development tenant would be a live tenant.
  */
 export function hasCatcher(environment: Environment): boolean {
-  return !isSet(environment.DATABASE_URL) && destinationOf(environment) === "own";
+  return !isSet(environment.DATABASE_URL) && deliveryDestination(environment) === "own";
 }
 
-/** The catcher's address. Throws {@linkcode ConfigError} unless it is on this machine. */
-export function caughtListen(environment: Environment): ListenAddress {
+/** Reads the catcher's address. Throws {@linkcode ConfigError} unless the address is on this machine. */
+export function catcherListen(environment: Environment): ListenAddress {
   const read = new SettingsReader(startVariables, environment);
-  const listen = read.listen("CAUGHT_LISTEN");
-  if (listen.host !== "" && !thisMachine.test(listen.host)) {
+  const listen = read.listen("CATCHER_LISTEN");
+  if (listen.host !== "" && !loopbackHost.test(listen.host)) {
     read.faults.push(
-      "CAUGHT_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), because it shows leads",
+      "CATCHER_LISTEN must be on this machine (localhost, 127.0.0.1 or [::1]), because it shows leads",
     );
   }
   if (read.faults.length > 0) throw new ConfigError(read.faults);
   return listen;
 }
 
-function faultsOf(read: () => unknown): string[] {
+function collectFaults(read: () => unknown): string[] {
   try {
     read();
     return [];
@@ -99,27 +97,27 @@ function faultsOf(read: () => unknown): string[] {
   }
 }
 
-/** The certificates of both sides, or a sentence that says why they are missing. */
+/** Creates the certificates for both sides, or returns a sentence with the reason for the failure. */
 export function certificates(): DevCertificates | string {
   try {
-    // With the default mode, so that PostgreSQL's account can reach its data below.
+    // The folder has the default mode, so that PostgreSQL's account can traverse it.
     mkdirSync(dataFolder, { recursive: true });
     return ensureDevCertificates(join(dataFolder, "certificates"));
   } catch (error) {
-    // For example, the folder belongs to another account.
+    // The folder may belong to another account.
     return `The certificates could not be created: ${(error as Error).message}`;
   }
 }
 
-/** Where our own actions process listens: any free port, because only the service calls it. */
+/** Returns the address of our own actions process; by default on any free port, because only the service connects. */
 export async function actionsListen({ watch }: { readonly watch: boolean }): Promise<string> {
   const given = process.env.ACTIONS_LISTEN?.trim();
   if (given !== undefined && given !== "") return given;
-  // A process that --watch restarts must listen on the same port again.
+  // With --watch, a restarted process must listen on the same port again.
   return watch ? await nextFree("127.0.0.1:9442") : "127.0.0.1:0";
 }
 
-/** The settings of our own actions process; it may also call the catcher, if there is one. */
+/** Returns the settings of our own actions process, which may also connect to the catcher if there is one. */
 export function actionsSettings(
   files: DevCertificates,
   { databaseUrl, listen, catcher }: {
@@ -128,7 +126,7 @@ export function actionsSettings(
     readonly catcher: Pick<Catcher, "smtpUrl"> | undefined;
   },
 ): Settings {
-  const { DATABASE_URL: _, ...rest } = defined(process.env);
+  const { DATABASE_URL: _, ...rest } = withoutUndefined(process.env);
   return {
     ...rest,
     ...(catcher === undefined ? {} : catcherSettings(catcher, files)),
@@ -143,37 +141,36 @@ export function actionsSettings(
 }
 
 function catcherSettings({ smtpUrl }: Pick<Catcher, "smtpUrl">, { caFile }: DevCertificates): Settings {
-  const { ACTIONS_ALLOWED_NETWORKS: networks, NODE_EXTRA_CA_CERTS: trusted } = process.env;
+  const { ACTIONS_ALLOWED_NETWORKS: networks, NODE_EXTRA_CA_CERTS: configured } = process.env;
   return {
     ACTIONS_ALLOWED_NETWORKS: [...(isSet(networks) ? [networks] : []), "127.0.0.0/8"].join(","),
-    NODE_EXTRA_CA_CERTS: isSet(trusted) ? both(trusted, caFile) : caFile,
-    ...(hasOwnMail(process.env) ? {} : { SMTP_URL: smtpUrl, MAIL_FROM: "Leads <leads@intake.example>" }),
+    NODE_EXTRA_CA_CERTS: isSet(configured) ? mergeCertificateFiles(configured, caFile) : caFile,
+    ...(hasMailServer(process.env) ? {} : { SMTP_URL: smtpUrl, MAIL_FROM: "Leads <leads@intake.example>" }),
   };
 }
 
-/** Whether the user has configured a mail server. */
-export function hasOwnMail(environment: Environment): boolean {
+export function hasMailServer(environment: Environment): boolean {
   return isSet(environment.SMTP_URL);
 }
 
-/** Merges two certificate files, because the variable takes only one. */
-function both(first: string, second: string): string {
+/** Merges two certificate files, because `NODE_EXTRA_CA_CERTS` accepts only one. */
+function mergeCertificateFiles(first: string, second: string): string {
   const file = join(dataFolder, "certificates", "trusted.pem");
   writeFileSync(file, `${readFileSync(first, "utf8")}\n${readFileSync(second, "utf8")}`, { mode: 0o600 });
   return file;
 }
 
-/** The settings of the service; `to` is our own actions process, if any. */
+/** Returns the settings of the service; `actions` is our own actions process, if there is one. */
 export function serviceSettings(
   databaseUrl: string,
-  to?: { readonly url: string; readonly files: DevCertificates },
+  actions?: { readonly url: string; readonly files: DevCertificates },
 ): Settings {
-  const { ACTIONS_DATABASE_URL: _, ...rest } = defined(process.env);
-  const delivery = to === undefined ? {} : {
-    ACTIONS_URL: to.url,
-    ACTIONS_CA_FILE: to.files.caFile,
-    ACTIONS_CLIENT_CERT_FILE: to.files.clientCertFile,
-    ACTIONS_CLIENT_KEY_FILE: to.files.clientKeyFile,
+  const { ACTIONS_DATABASE_URL: _, ...rest } = withoutUndefined(process.env);
+  const delivery = actions === undefined ? {} : {
+    ACTIONS_URL: actions.url,
+    ACTIONS_CA_FILE: actions.files.caFile,
+    ACTIONS_CLIENT_CERT_FILE: actions.files.clientCertFile,
+    ACTIONS_CLIENT_KEY_FILE: actions.files.clientKeyFile,
   };
   return { ...rest, ...delivery, DATABASE_URL: databaseUrl };
 }
@@ -182,7 +179,7 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value.trim() !== "";
 }
 
-function defined(environment: Environment): Settings {
+function withoutUndefined(environment: Environment): Settings {
   return Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );

@@ -1,9 +1,9 @@
 /**
- * `npm test`: formatting, lint, types, generated files, then the core tests on its own PostgreSQL. `npm test -- --all` runs
- * all tests, `npm test -- lead` the test files with `lead` in their path, `npm test -- lint types` these steps (format,
- * lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). Jobs run in parallel and to the end; the
- * summary repeats failures and lists the slowest files and whatever a missing tool left out. `npm test -- --packages`
- * prints the Debian packages that `--all` needs and this machine lacks.
+ * `npm test`: formatting, lint, types, generated files, then the core tests on its own PostgreSQL. `npm test -- --all`
+ * runs all tests, `npm test -- lead` the test files with `lead` in their path, `npm test -- lint types` the named
+ * steps (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All jobs run,
+ * in parallel, even if one fails; the summary repeats failures and lists the slowest files and the tests skipped for lack
+ * of a tool. `npm test -- --packages` prints the Debian packages that `--all` needs and this machine lacks.
  *
  * `node --test` alone would not share a PostgreSQL, stop stray processes, or end a file that hangs.
  */
@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { signalProcess } from "./processes.ts";
-import { denoSmoke, isCore, leftOutVariable, missingNeeds } from "./test_plan.ts";
-import { endGroup, postWatchdog } from "./watchdog.ts";
+import { denoSmoke, isCore, missingNeeds, skippedTestsVariable } from "./test_plan.ts";
+import { startWatchdog, stopGroupScript } from "./watchdog.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 // Tests run on Node, even if this script runs on Deno.
@@ -27,24 +27,23 @@ const coverage = join(workFolder, "coverage");
 
 /** The folders that need full line and branch coverage. */
 const coveredFolders = ["lead", "contract", "limiter"];
-/** A command without output for this long hangs; generous enough for a machine ten times slower. */
-const stillMsMax = Number(process.env.TEST_MS_MAX ?? 10 * 60_000);
-/** Between SIGTERM and SIGKILL for a process group. */
+/** How long a command may print nothing before it is killed; enough for a machine that is ten times slower. */
+const silentMsMax = 10 * 60_000;
+/** The time between SIGTERM and SIGKILL for a process group. */
 const graceMs = 10_000;
 const slowestMax = 10;
-/** Lines of a failure's output in the summary. */
+/** The maximum number of lines of output per failure in the summary. */
 const failureLinesMax = 60;
-// Tests wait half of the time; two jobs more than processors keep them busy.
+// Tests spend half of their time waiting, so two more jobs than processors keep the machine busy.
 const jobsMax = Math.max(2, availableParallelism()) + 2;
 
-/** A command, or a test file if it has none. */
+/** A job that runs a command or, without one, a test file. */
 interface Job {
   readonly step: string;
   readonly name: string;
   readonly command?: readonly string[];
 }
 
-/** A job's result. */
 interface Result {
   readonly name: string;
   readonly fault: string | undefined;
@@ -62,8 +61,8 @@ const checks: readonly Job[] = [
     name: "deno check",
     command: [deno, "check", "src", "scripts", "test", "kits/conformance"],
   },
-  ...["playground", "kits", "docs"].map((made) => (
-    { step: "generated", name: `build_${made}`, command: [node, `scripts/build_${made}.ts`, "--check"] }
+  ...["build_playground", "build_kits", "build_docs"].map((name) => (
+    { step: "generated", name, command: [node, `scripts/${name}.ts`, "--check"] }
   )),
 ];
 
@@ -80,18 +79,18 @@ const coverageReport: Job = {
 const testFiles = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".test.ts")).map((path) => `test/${path}`).sort();
 
-/** Each step's files, longest first, so that none runs alone at the end. */
-const filesOf: Readonly<Record<string, RegExp>> = {
+/** The test files for each step. The slowest steps are first, so that none runs alone at the end. */
+const filePatterns: Readonly<Record<string, RegExp>> = {
   kits: /^test\/kits\//,
   clients: /^test\/generated_clients\//,
   faults: /^test\/faults\//,
-  // The documents' programs do not depend on the server's runtime.
+  // The programs in the documents are not repeated on Deno, because the server's runtime does not affect them.
   deno: /^test\/suite\/(?!docs_snippets|forms_docs)/,
   node: /^test\/(?!kits|generated_clients|faults|contract|lead|limiter|pure|tidy)/,
   coverage: /^test\/(contract|lead|limiter|pure)/,
   tidy: /^test\/tidy/,
 };
-const fileJobs: readonly Job[] = Object.entries(filesOf).flatMap(([step, files]) =>
+const fileJobs: readonly Job[] = Object.entries(filePatterns).flatMap(([step, files]) =>
   testFiles.filter((file) => files.test(file)).map((name) => ({ step, name }))
 );
 const jobs = [...checks, ...fileJobs];
@@ -113,49 +112,52 @@ function chooseJobs(args: readonly string[]): Job[] {
 
 const groups = new Set<number>();
 let server: Promise<EmbeddedPostgres> | undefined;
-let stopping = false;
+let isStopping = false;
 
 async function main(args: readonly string[]): Promise<number> {
   const startMs = performance.now();
   if (args.includes("--packages")) {
-    const lacking = (await missingNeeds()).flatMap(({ packages }) => packages?.split(" ") ?? []);
-    console.log([...new Set(lacking)].join(" "));
+    const missingPackages = (await missingNeeds()).flatMap(({ packages }) => packages?.split(" ") ?? []);
+    console.log([...new Set(missingPackages)].join(" "));
     return 0;
   }
-  const chosen = chooseJobs(args);
-  if (chosen.length === 0) {
-    console.error(`No step and no test file is called ${args.join(" or ")}.`);
+  const selected = chooseJobs(args);
+  if (selected.length === 0) {
+    console.error(`There is no step or test file ${args.join(" or ")}.`);
     return 2;
   }
-  // The file itself handles the part after the colon.
-  const concerns = (part: string) => chosen.some(({ name }) => name.startsWith(part.replace(/:.*/, "")));
-  const missing = (await missingNeeds(({ tests }) => tests.some(concerns)))
-    .map((need) => ({ ...need, tests: need.tests.filter(concerns) }));
-  const leftOut = missing.flatMap(({ tests }) => tests);
-  const isMeasured = args.includes("coverage") || args.length === 1 && args[0] === "--all";
+  // A test file itself skips the part that a need names after a colon.
+  const isSelected = (part: string) => selected.some(({ name }) => name.startsWith(part.replace(/:.*/, "")));
+  const missing = (await missingNeeds(({ tests }) => tests.some(isSelected)))
+    .map((need) => ({ ...need, tests: need.tests.filter(isSelected) }));
+  const skippedTests = missing.flatMap(({ tests }) => tests);
+  const measuresCoverage = args.includes("coverage") || args.length === 1 && args[0] === "--all";
   const isVerbose = args.some((argument) => argument !== "--all");
-  // Fault tests mostly wait and measure: one at a time, beside the others.
-  const [side, alone] = [makeRoom(jobsMax), makeRoom(1)];
+  // Fault tests run one at a time, in parallel with the others.
+  const [limited, serial] = [limitConcurrency(jobsMax), limitConcurrency(1)];
   const run = async (job: Job) => {
-    const measured = isMeasured && job.step === "coverage";
+    const measured = measuresCoverage && job.step === "coverage";
     const env = {
-      [leftOutVariable]: leftOut.join("\n"),
+      [skippedTestsVariable]: skippedTests.join("\n"),
       ...job.step === "deno" ? { SUITE_RUNTIME: "deno" } : {},
       // Coverage of cached code is less precise.
       ...measured ? { NODE_V8_COVERAGE: coverage, NODE_DISABLE_COMPILE_CACHE: "1" } : {},
     };
-    return show(await (job.command === undefined ? runFile(job.name, env) : runCommand(job, {})), isVerbose);
+    return printResult(
+      await (job.command === undefined ? runFile(job.name, env) : runCommand(job, {})),
+      isVerbose,
+    );
   };
   const results = await Promise.all(
-    chosen.filter(({ name }) => !leftOut.some((path) => name.startsWith(path)))
-      .map((job) => (job.step === "faults" ? alone : side)(() => run(job))),
+    selected.filter(({ name }) => !skippedTests.some((path) => name.startsWith(path)))
+      .map((job) => (job.step === "faults" ? serial : limited)(() => run(job))),
   );
-  if (isMeasured) results.push(await run(coverageReport));
-  if (stopping) return 130;
-  report(results);
+  if (measuresCoverage) results.push(await run(coverageReport));
+  if (isStopping) return 130;
+  printSummary(results);
   // In CI, `.ci/run` has installed all packages, so a missing one is an error.
   const unmet = process.env.CI === "true" ? missing.filter(({ packages }) => packages !== undefined) : [];
-  if (missing.length > 0) console.log("\nLeft out, because this machine lacks what they need:");
+  if (missing.length > 0) console.log("\nSkipped, because this machine lacks these tools:");
   for (const need of missing) {
     const remedy = need.hint ?? `apt-get install ${need.packages}`;
     console.log(`${unmet.includes(need) ? "✖ " : "  "}${need.name} (${remedy})`);
@@ -165,17 +167,17 @@ async function main(args: readonly string[]): Promise<number> {
   return unmet.length > 0 || results.some(({ fault }) => fault !== undefined) ? 1 : 0;
 }
 
-/** Limits concurrent jobs, in order. */
-function makeRoom(places: number) {
+/** Returns a function that runs jobs in order, at most `slots` at a time. */
+function limitConcurrency(slots: number) {
   const waiting: (() => void)[] = [];
   return async <Value>(job: () => Promise<Value>): Promise<Value> => {
-    if (places > 0) places -= 1;
-    else await new Promise<void>((settle) => waiting.push(settle));
+    if (slots > 0) slots -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await job();
     } finally {
       const next = waiting.shift();
-      if (next === undefined) places += 1;
+      if (next === undefined) slots += 1;
       else next();
     }
   };
@@ -184,24 +186,24 @@ function makeRoom(places: number) {
 async function runFile(name: string, env: Readonly<Record<string, string>>): Promise<Result> {
   server ??= startPostgres({ settings: { max_connections: 300 } });
   const command = [node, "--test-reporter=spec", "--test-reporter-destination=stdout", name];
-  const ran = await runCommand({ name, command }, {
-    // Without the cache, compiling the same modules took a third of all processor time.
+  const result = await runCommand({ name, command }, {
+    // Without the cache, compilation took a third of all processor time.
     NODE_COMPILE_CACHE: join(workFolder, "compiled"),
     TEST_POSTGRES_URL: (await server).url,
     ...env,
   });
-  const tests = Number(/^ℹ tests (\d+)$/m.exec(ran.output)?.[1] ?? 0);
+  const tests = Number(/^ℹ tests (\d+)$/m.exec(result.output)?.[1] ?? 0);
   // A failing after hook leaves Node's exit code at 0.
-  const hasFailed = ran.output.includes("✖ failing tests:");
-  // An older Node finds no tests in TypeScript and succeeds.
-  const fault = ran.fault ?? (hasFailed ? "a hook failed" : tests === 0 ? "no test ran" : undefined);
-  return { ...ran, fault, tests };
+  const hasFailed = result.output.includes("✖ failing tests:");
+  // An older Node finds no tests in TypeScript files and exits with status 0.
+  const fault = result.fault ?? (hasFailed ? "a hook failed" : tests === 0 ? "no test ran" : undefined);
+  return { ...result, fault, tests };
 }
 
-/** Runs a command as the leader of a process group and kills the group's remaining processes afterwards. */
+/** Runs a command as the leader of a process group, and kills the group's remaining processes afterward. */
 async function runCommand({ name, command = [] }: Omit<Job, "step">, env: object): Promise<Result> {
   const startMs = performance.now();
-  if (stopping) return { name, fault: "stopped", output: "", durationMs: 0 };
+  if (isStopping) return { name, fault: "stopped", output: "", durationMs: 0 };
   const child = spawn(command[0] ?? "", command.slice(1), {
     cwd: root,
     detached: true,
@@ -217,20 +219,20 @@ async function runCommand({ name, command = [] }: Omit<Job, "step">, env: object
     });
   }
   const group = child.pid ?? 0;
-  const closed = new Promise((settle) => child.once("close", settle));
-  const exited = new Promise<string | undefined>((settle) => {
-    child.once("error", (error) => settle(error.message));
-    child.once("exit", (code, signal) => settle(code === 0 ? undefined : signal ?? `exit code ${code}`));
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  const exited = new Promise<string | undefined>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(code === 0 ? undefined : signal ?? `exit code ${code}`));
   });
-  let hung: string | undefined;
+  let timeoutFault: string | undefined;
   const timer = setInterval(() => {
-    const stillMs = performance.now() - progressMs;
-    if (stillMs < stillMsMax) return;
-    signalProcess(-group, stillMs < stillMsMax + graceMs ? "SIGTERM" : "SIGKILL");
-    hung = `ended after ${Math.round(stillMsMax / 1000)} s without any progress`;
-  }, Math.min(1_000, stillMsMax / 4));
+    const silentMs = performance.now() - progressMs;
+    if (silentMs < silentMsMax) return;
+    signalProcess(-group, silentMs < silentMsMax + graceMs ? "SIGTERM" : "SIGKILL");
+    timeoutFault = `killed after ${Math.round(silentMsMax / 1000)} s without progress`;
+  }, Math.min(1_000, silentMsMax / 4));
   groups.add(group);
-  const watchdog = postWatchdog(endGroup, { args: [String(group)] });
+  const watchdog = startWatchdog(stopGroupScript, { args: [String(group)] });
   const fault = await exited;
   clearInterval(timer);
   // The group keeps its id after the leader has exited.
@@ -238,33 +240,32 @@ async function runCommand({ name, command = [] }: Omit<Job, "step">, env: object
   watchdog.dismiss();
   groups.delete(group);
   // A process in another session may keep the output open.
-  await Promise.race([closed, new Promise((settle) => setTimeout(settle, 1_000).unref())]);
-  return { name, fault: hung ?? fault, output, durationMs: performance.now() - startMs };
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+  return { name, fault: timeoutFault ?? fault, output, durationMs: performance.now() - startMs };
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Prints a result; for a passed file only its diagnostics, unless files were named. */
-function show(result: Result, isVerbose: boolean): Result {
+/** Prints a result. If a test file passed, prints only its diagnostics, unless the user named steps or files. */
+function printResult(result: Result, isVerbose: boolean): Result {
   const { name, fault, durationMs, output, tests } = result;
-  if (stopping) return result;
+  if (isStopping) return result;
   const mark = fault === undefined ? "✔" : "✖";
   console.log([mark, name, seconds(durationMs), tests ?? "", fault ?? ""].join("  ").trimEnd());
-  const isWhole = fault !== undefined || isVerbose || tests === undefined;
-  const lines = output.trimEnd().split("\n").filter((line) => isWhole ? line !== "" : /^\s+ℹ /.test(line));
+  const showsAll = fault !== undefined || isVerbose || tests === undefined;
+  const lines = output.trimEnd().split("\n").filter((line) => showsAll ? line !== "" : /^\s+ℹ /.test(line));
   if (lines.length > 0) console.log(lines.map((line) => `  ${line}`).join("\n"));
   return result;
 }
 
-function report(results: readonly Result[]): void {
-  console.log("\nWhat took longest:");
+function printSummary(results: readonly Result[]): void {
+  console.log("\nSlowest:");
   for (
     const { name, durationMs } of results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, slowestMax)
   ) {
     console.log(`${seconds(durationMs).padStart(8)}  ${name}`);
   }
   const failed = results.filter(({ fault }) => fault !== undefined);
-  // Repeat failures at the end.
   for (const { name, fault, output } of failed) {
     const lines = output.trimEnd().split("\n");
     const at = lines.indexOf("✖ failing tests:");
@@ -275,11 +276,11 @@ function report(results: readonly Result[]): void {
   console.log(`\n${results.length - failed.length} passed with ${tests} tests, ${failed.length} failed.`);
 }
 
-/** The first signal stops jobs in order; a second one, or ten seconds, kills them. */
+/** Sends SIGTERM to the jobs on the first signal, and SIGKILL on the second or after ten seconds. */
 function onSignal(): void {
-  for (const group of groups) signalProcess(-group, stopping ? "SIGKILL" : "SIGTERM");
-  if (!stopping) setTimeout(onSignal, graceMs).unref();
-  stopping = true;
+  for (const group of groups) signalProcess(-group, isStopping ? "SIGKILL" : "SIGTERM");
+  if (!isStopping) setTimeout(onSignal, graceMs).unref();
+  isStopping = true;
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);

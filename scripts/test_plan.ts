@@ -1,17 +1,15 @@
-/** Which tests `npm test` and `npm test -- --all` run, and which tools they need. */
+/** Lists the tests that `npm test` and `npm test -- --all` run, and the tools that the tests need. */
 
 import { exec } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/**
- * The core test files: accepting, committing and delivering leads and forms, and the faults behind the promise.
- */
+/** The core test files: accepting, committing and delivering leads and forms. */
 const core =
   /^test\/(pure|tidy|(contract|documents|lead|limiter|gate|intake|settings|observe|store|forms|delivery|actions|suite)\/)/;
-const coreFaults = /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away|delivery_killed)/;
-/** Only with `--all`: other surfaces, browser tests, and repetitions on the other runtime. */
+const coreFaults = /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away)/;
+/** The files that run only with `--all`: other surfaces, browser tests, and repetitions on the other runtime. */
 const beyondCore =
   /\.browser\.|suite\/(checkout|console|docs|forms_docs|generated|handed|ops|plans|public|site|supervised)|\/(on_deno|effects\.\w+|search)\./;
 
@@ -20,41 +18,40 @@ export function isCore(file: string): boolean {
   return coreFaults.test(file) || core.test(file) && !beyondCore.test(file);
 }
 
-/** Black-box tests that `npm test` repeats on Deno; `--all` repeats the whole suite. */
+/** The black-box tests that `npm test` repeats on Deno; `--all` repeats the whole suite. */
 export const denoSmoke = /^test\/suite\/acknowledgement\.test\.ts$/;
 
 /** A tool that a machine may lack, and the tests that need it. */
 export interface Need {
   readonly name: string;
-  /** Prefixes of test files; a part after a colon names only that part, see {@linkcode isLeftOut}. */
+  /** Prefixes of test files' paths. A colon separates the part of the file to skip; see {@linkcode isSkipped}. */
   readonly tests: readonly string[];
-  /** Its Debian packages; none for a property of the machine, which `.ci/run` cannot install. */
+  /** The Debian packages with the tool; omitted if there are none. */
   readonly packages?: string;
-  /** How to get it without a package. */
+  /** A hint on how to get the tool without a package. */
   readonly hint?: string;
-  /** A shell command that succeeds if it is present; by default, a program of that name. */
+  /** A shell command that succeeds if the tool is present. Default: checks for a program with the need's name. */
   readonly check?: string;
 }
 
-/** A language's tests: the documents' programs, the generated client and the kit. */
 const documented = (name: string) => [`test/docs/clients: ${name}`, `test/docs/webhooks: ${name}`];
 const generated = (name: string) => `test/generated_clients/: ${name}`;
 const kit = (name: string) => `test/kits/: leads-${name}`;
-/** Tests that need modules and a Go newer than Debian's. */
+/** The tests that need Go modules and a newer Go than Debian's. */
 const goTests = ["test/docs/clients: Go", generated("Go"), kit("cli"), kit("go"), "test/kits/cli_backfill"];
 const pythonKitParts = ["format", "lint", "package", "local", "release"].map((part) =>
   `${kit("python")}: ${part}`
 );
-/** A shell prefix: a temporary folder for the check. */
+/** A shell prefix that runs the check in a temporary folder. */
 const inFolder = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder"`;
 
 /**
- * A registry, checked through its own client for a package that it must have. Chosen: not one of our dependencies, because a
- * broken manifest would then skip its own tests. A missing client is a separate need.
+ * Returns the need for a registry, which is checked by asking its client for a well-known package. Rejected: one of our
+ * dependencies, because a broken manifest would then skip its own tests. A missing client is a separate need.
  */
-const registry = (name: string, client: string, tests: readonly string[], question: string): Need => ({
+const registry = (name: string, client: string, tests: readonly string[], query: string): Need => ({
   ...{ name, tests, hint: "the registry cannot be reached" },
-  check: `! command -v ${client} || (${question})`,
+  check: `! command -v ${client} || (${query})`,
 });
 
 /** All tools that tests need besides Node, npm and npm's packages. */
@@ -70,6 +67,7 @@ const needs: readonly Need[] = [
     ...{ name: "openssl", packages: "openssl" },
     tests: ["test/http/tls_scan", "test/kits/"],
   },
+  { name: "psql", packages: "postgresql-client", tests: ["test/docs/commands"] },
   { name: "sslscan", packages: "sslscan", tests: ["test/http/tls_scan"] },
   { name: "pgbouncer", packages: "pgbouncer", tests: ["test/faults/pooler"] },
   { name: "promtool", packages: "prometheus", tests: ["test/monitoring/rules", "test/suite/ops_metrics"] },
@@ -91,7 +89,7 @@ const needs: readonly Need[] = [
       ...[
         "test/playground/app",
         "test/playground/page.browser",
-        "test/scripts/caught: browser",
+        "test/scripts/mail_catcher: browser",
         "test/site/look",
       ],
     ],
@@ -105,7 +103,7 @@ const needs: readonly Need[] = [
   },
   {
     ...{ name: "apsw", packages: "python3-apsw", tests: ["test/http/static/sqlite"] },
-    // Another Python first on the PATH lacks Debian's packages.
+    // The first Python on the PATH may lack Debian's packages.
     check: "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
   },
   {
@@ -125,12 +123,12 @@ const needs: readonly Need[] = [
       "composer --version && phpunit --version && phpcs --version && test -e /usr/share/php/Psr/Log",
   },
   {
-    // Debian 12's default Rust is too old; its browsers are built with a newer one.
+    // Debian 12's default Rust is too old; these packages have the newer Rust with which Debian builds browsers.
     ...{ name: "Rust", packages: "cargo-web rust-web-clippy rustfmt-web", tests: [kit("rust")] },
     check: "cargo --version && cargo fmt --version && cargo clippy --version",
   },
   {
-    // The race detector needs a C compiler; ahead-of-time compilation needs a linker.
+    // Go's race detector needs a C compiler.
     ...{ name: "Go", packages: "golang-go gcc libc6-dev", tests: [...goTests, "test/docs/webhooks: Go"] },
     check: "command -v go && command -v gcc",
   },
@@ -145,13 +143,13 @@ const needs: readonly Need[] = [
   },
   {
     ...{ name: ".NET", tests: [kit("dotnet")] },
-    hint: "its SDK, version 9 or later, which is no package of Debian's",
+    hint: "its SDK, version 9 or later, for which Debian has no package",
     check: "dotnet --version | awk -F . '{ version = $1 } END { exit version < 9 }'",
   },
   {
     ...{ name: "mount", hint: "needs root, and the right to mount" },
     tests: [
-      ...["test/faults/failover: another address", "test/faults/store_away: full disk"],
+      "test/faults/failover: another address",
       "test/prove/round: full disk",
     ],
     check: "unshare --mount sh -c 'mount -t tmpfs tmpfs /mnt'",
@@ -174,27 +172,27 @@ const needs: readonly Need[] = [
     "NuGet packages",
     "dotnet",
     [kit("dotnet")],
-    // NuGet's caches could answer instead of the registry.
+    // Without these settings, NuGet would use its caches instead of the registry.
     `${inFolder} && export TMPDIR=$PWD NUGET_PACKAGES=$PWD/packages NUGET_HTTP_CACHE_PATH=$PWD/http && ` +
       "dotnet new classlib --no-restore && timeout 60 dotnet add package Newtonsoft.Json --version 13.0.1",
   ),
 ];
 
-/** The {@linkcode needs} that this machine lacks; checks only those that `concern` selects. */
-export async function missingNeeds(concern: (need: Need) => boolean = () => true): Promise<Need[]> {
+/** Returns the {@linkcode needs} that `isRelevant` selects and this machine lacks. */
+export async function missingNeeds(isRelevant: (need: Need) => boolean = () => true): Promise<Need[]> {
   const cwd = fileURLToPath(new URL("../", import.meta.url));
-  const found = await Promise.all(
-    needs.filter(concern).map((need) =>
+  const missing = await Promise.all(
+    needs.filter(isRelevant).map((need) =>
       promisify(exec)(need.check ?? `command -v ${need.name}`, { cwd }).then(() => [], () => [need])
     ),
   );
-  return found.flat();
+  return missing.flat();
 }
 
-/** The environment variable that lists what is left out, one name per line. */
-export const leftOutVariable = "TEST_LEFT_OUT";
+/** The environment variable that lists the tests to skip, one per line. */
+export const skippedTestsVariable = "TEST_LEFT_OUT";
 
-/** Whether a missing tool leaves out a part of a test file, such as `test/kits/: leads-rust`. */
-export function isLeftOut(part: string): boolean {
-  return (process.env[leftOutVariable] ?? "").split("\n").includes(part);
+/** Whether a part of a test file, such as `test/kits/: leads-rust`, is skipped because a tool is missing. */
+export function isSkipped(part: string): boolean {
+  return (process.env[skippedTestsVariable] ?? "").split("\n").includes(part);
 }

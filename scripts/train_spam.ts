@@ -1,16 +1,23 @@
 /**
- * Trains the spam score: `node scripts/train_spam.ts` reads `test/vectors/forms/training.jsonl`, cross-validates by author,
- * prints the curve, and writes it to `docs/forms.md` and the weights to `src/forms/spam/weights.ts`, reproducibly.
+ * Trains the spam score: `node scripts/train_spam.ts` reads `test/vectors/forms/training.jsonl`, cross-validates by
+ * author and by tenth, prints how much spam is held for each share of held ham, and writes that table to `docs/forms.md`
+ * and the weights to `src/forms/spam/weights.ts`, reproducibly.
  *
- * The model is a logistic regression. Chosen: it is a sum, so a score can be explained word by word and costs a microsecond
- * per word.
+ * The model is a logistic regression. Chosen: it is a sum, so a score can be explained word by word and costs a
+ * microsecond per word.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { type Family, places, readFeatures } from "../src/forms/spam/features.ts";
-import { alphabet, foldedCodes, leastCounts, strengthOf, textsOf } from "../src/forms/spam/model.ts";
-import { readSubmission } from "../src/forms/spam/reading.ts";
-import { type FormValue, signsOf } from "../src/forms/spam/score.ts";
+import { bucketCount, type Family, readFeatures } from "../src/forms/spam/features.ts";
+import {
+  alphabet,
+  foldedCodes,
+  minimumCounts,
+  scoredTexts,
+  signalStrength,
+} from "../src/forms/spam/model.ts";
+import { parseSubmission } from "../src/forms/spam/parse.ts";
+import { findSignals, type FormValue } from "../src/forms/spam/score.ts";
 
 const corpus = new URL("../test/vectors/forms/training.jsonl", import.meta.url);
 const weightsFile = new URL("../src/forms/spam/weights.ts", import.meta.url);
@@ -21,19 +28,18 @@ const epochs = 15;
 const rate = 1;
 /** Larger values fit the messages more closely. */
 const closeness = 3;
-/** Words in fewer messages are noise. */
+/** A feature that is in fewer messages than this is noise and gets no weight. */
 const messagesMin = 2;
 const folds = 10;
 /** Weights that cannot be learned: the messages have no times, and each was posted once. */
-const chosenSigns = { repeated_post: 0.8, too_fast: 1 };
+const chosenSignals = { repeated_post: 0.8, too_fast: 1 };
 /** Words in this share of the ham are too common to be learned from an operator's decisions. */
 const commonShare = 0.005;
-/** The prior: the share of spam for which the score is a probability. Chosen so that 50 holds 1 % of the ham. */
+/** The prior: the share of spam with which the score is a probability. Chosen so that 50 holds 1 % of ham. */
 const spamShare = 0.2;
-// Split, because test/tidy.test.ts looks for the whole sentence in browser-compatible modules.
+// The sentence is split, because test/tidy.test.ts looks for it in browser-compatible modules.
 const note = `This module is ${"browser"} compatible.`;
 
-/** A labeled message. */
 interface Labelled {
   readonly id: string;
   readonly author: string;
@@ -43,58 +49,58 @@ interface Labelled {
   readonly receivedAtMs?: number;
 }
 
-/** A message's features: places with their strengths, and signs. */
+/** A message's features: buckets with their strengths, and signals. */
 interface Example {
   readonly author: string;
   readonly isSpam: boolean;
   readonly features: Int32Array;
-  /** Only of words and pairs. */
-  readonly wordPlaces: ReadonlySet<number>;
+  /** The buckets of words and word pairs. */
+  readonly wordBuckets: ReadonlySet<number>;
   readonly strengths: Float64Array;
-  readonly signs: ReadonlyMap<string, number>;
+  readonly signals: ReadonlyMap<string, number>;
 }
 
-/** A fitted model: a weight per place and per sign. */
+/** A fitted model: a weight per bucket and per signal. */
 interface Fit {
   readonly bias: number;
   readonly weights: Float64Array;
-  readonly signs: ReadonlyMap<string, number>;
+  readonly signals: ReadonlyMap<string, number>;
 }
 
-/** Extracts a message's features as the score does. */
-function exampleOf({ author, label, fields, receivedAtMs = 0 }: Labelled): Example {
+/** Extracts a message's features in the same way as the score. */
+function toExample({ author, label, fields, receivedAtMs = 0 }: Labelled): Example {
   const submission = new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
-  const reading = readSubmission(submission);
-  const { messages, answers } = textsOf(reading);
-  const found: (readonly [place: number, family: Family])[] = [];
+  const parsed = parseSubmission(submission);
+  const { messages, answers } = scoredTexts(parsed);
+  const found: (readonly [bucket: number, family: Family])[] = [];
   for (const text of [...messages, ...answers]) {
     const folded = foldedCodes(text);
     readFeatures(folded, folded.length, {
-      feature: (place, family) => void found.push([place, family]),
+      feature: (bucket, family) => void found.push([bucket, family]),
       word() {},
     });
   }
-  const totals = leastCounts.map((least, family) =>
+  const totals = minimumCounts.map((least, family) =>
     Math.max(least, found.filter(([, one]) => one === family).length)
   );
   const strengths = new Map<number, number>();
-  for (const [place, family] of found) {
-    strengths.set(place, (strengths.get(place) ?? 0) + 1 / Math.sqrt(totals[family] as number));
+  for (const [bucket, family] of found) {
+    strengths.set(bucket, (strengths.get(bucket) ?? 0) + 1 / Math.sqrt(totals[family] as number));
   }
-  const signs = signsOf(reading, submission, { receivedAtMs }).filter(([, times]) => Number(times) > 0);
+  const signals = findSignals(parsed, submission, { receivedAtMs }).filter(([, times]) => Number(times) > 0);
   return {
     author,
     isSpam: label === "spam",
     features: Int32Array.from(strengths.keys()),
     strengths: Float64Array.from(strengths.values()),
-    wordPlaces: new Set(found.flatMap(([place, family]) => family === 0 ? [place] : [])),
-    signs: new Map(signs.map(([name, times]) => [name, strengthOf(times)])),
+    wordBuckets: new Set(found.flatMap(([bucket, family]) => family === 0 ? [bucket] : [])),
+    signals: new Map(signals.map(([name, times]) => [name, signalStrength(times)])),
   };
 }
 
-/** Fits a logistic regression by gradient descent; weights of rarer features move more freely. */
+/** Fits a logistic regression by gradient descent, with larger steps for rarer features. */
 function fit(examples: readonly Example[]): Fit {
-  const frequency = new Int32Array(places);
+  const frequency = new Int32Array(bucketCount);
   for (const { features } of examples) {
     for (const feature of features) frequency[feature] = at(frequency, feature) + 1;
   }
@@ -102,26 +108,26 @@ function fit(examples: readonly Example[]): Fit {
     frequency,
     (count) => count < messagesMin ? 0 : ((Math.log((examples.length + 1) / (count + 1)) + 1) / 4) ** 2,
   );
-  const weights = new Float64Array(places);
-  const signs = new Map<string, number>();
+  const weights = new Float64Array(bucketCount);
+  const signals = new Map<string, number>();
   let bias = 0;
   // All weights decay through one common factor.
   let decay = 1;
   let step = 0;
-  const random = randomOf(7);
+  const random = seededRandom(7);
   const order = examples.map((_, index) => index);
   const shrink = 1 / (closeness * examples.length);
   for (let epoch = 0; epoch < epochs; epoch++) {
     shuffle(order, random);
     for (const index of order) {
-      const { isSpam, features, strengths, signs: shown } = examples[index] as Example;
+      const { isSpam, features, strengths, signals: shown } = examples[index] as Example;
       const speed = rate / (1 + rate * shrink * step++);
       let logOdds = bias;
       for (let i = 0; i < features.length; i++) {
         const feature = at(features, i);
         logOdds += at(weights, feature) * decay * at(scale, feature) * at(strengths, i);
       }
-      for (const [name, strength] of shown) logOdds += (signs.get(name) ?? 0) * strength;
+      for (const [name, strength] of shown) logOdds += (signals.get(name) ?? 0) * strength;
       const error = 1 / (1 + Math.exp(-logOdds)) - Number(isSpam);
       decay *= 1 - speed * shrink;
       for (let i = 0; i < features.length; i++) {
@@ -129,32 +135,32 @@ function fit(examples: readonly Example[]): Fit {
         weights[feature] = at(weights, feature) -
           speed * error * at(scale, feature) * at(strengths, i) / decay;
       }
-      // No sign may lower the score: spammers could imitate it.
+      // No signal may lower the score, because spammers could imitate it.
       for (const [name, strength] of shown) {
-        signs.set(
+        signals.set(
           name,
-          Math.max(0, (signs.get(name) ?? 0) * (1 - speed * shrink) - speed * error * strength / 4),
+          Math.max(0, (signals.get(name) ?? 0) * (1 - speed * shrink) - speed * error * strength / 4),
         );
       }
       bias -= speed * error / 10;
     }
   }
-  return { bias, weights: weights.map((weight, feature) => weight * decay * at(scale, feature)), signs };
+  return { bias, weights: weights.map((weight, feature) => weight * decay * at(scale, feature)), signals };
 }
 
-function logOddsOf({ bias, weights, signs }: Fit, example: Example): number {
+function predictLogOdds({ bias, weights, signals }: Fit, example: Example): number {
   let sum = bias;
   for (let i = 0; i < example.features.length; i++) {
     sum += at(weights, at(example.features, i)) * at(example.strengths, i);
   }
-  for (const [name, strength] of example.signs) sum += (signs.get(name) ?? 0) * strength;
+  for (const [name, strength] of example.signals) sum += (signals.get(name) ?? 0) * strength;
   return sum;
 }
 
 const at = (numbers: Int32Array | Float64Array, index: number): number => numbers[index] as number;
 
-/** A seeded generator of numbers in [0, 1). */
-function randomOf(seed: number): () => number {
+/** Returns a seeded generator of numbers in [0, 1). */
+function seededRandom(seed: number): () => number {
   let state = seed;
   return () => (state = Math.imul(state, 1_103_515_245) + 12_345 >>> 0) / 2 ** 32;
 }
@@ -166,7 +172,7 @@ function shuffle(order: number[], random: () => number): void {
   }
 }
 
-/** Out-of-fold log-odds of each message; a fold is an author's messages or a tenth of all. */
+/** Returns each message's log-odds, predicted by a model that was fitted without the message's part. */
 function crossValidate(
   examples: readonly Example[],
   partOf: (example: Example, index: number) => unknown,
@@ -176,13 +182,13 @@ function crossValidate(
   for (const part of new Set(parts)) {
     const fitted = fit(examples.filter((_, index) => parts[index] !== part));
     for (const [index, example] of examples.entries()) {
-      if (parts[index] === part) logOdds[index] = logOddsOf(fitted, example);
+      if (parts[index] === part) logOdds[index] = predictLogOdds(fitted, example);
     }
   }
   return logOdds;
 }
 
-/** Platt scaling: the slope and offset that turn log-odds into a probability. */
+/** Returns the slope and offset that turn log-odds into a probability (Platt scaling). */
 function calibrate(
   examples: readonly Example[],
   logOdds: readonly number[],
@@ -201,7 +207,7 @@ function calibrate(
   return { slope, offset };
 }
 
-/** The log-odds that this share of the ham exceeds. */
+/** Returns the log-odds that the given share of the ham exceeds. */
 function oddsAt(share: number, examples: readonly Example[], logOdds: readonly number[]): number {
   const ham = logOdds.filter((_, index) => !(examples[index] as Example).isSpam).sort((a, b) => b - a);
   return ham[Math.floor(share * ham.length)] as number;
@@ -216,30 +222,30 @@ function heldShare(
   return indexes.filter(isHeld).length / indexes.length;
 }
 
-/** The table as text: one character per place, 31 for none, as `src/forms/spam/model.ts` reads it. */
-function textOf(weights: Float64Array, weightMax: number): string {
+/** Encodes the table for `src/forms/spam/model.ts`: one character per bucket; number 31 means a weight of 0. */
+function encodeWeights(weights: Float64Array, weightMax: number): string {
   return Array.from(weights, (weight) => {
     const step = Math.round(31 * Math.sqrt(Math.min(1, Math.abs(weight) / weightMax)));
     return alphabet.charAt(31 + (weight < 0 ? -step : step));
   }).join("");
 }
 
-/** Places of words and pairs that are common in ham, as text: three characters of six bits each. */
-function commonPlaces(examples: readonly Example[]): string {
+/** Returns the buckets of words and pairs that are common in ham, as text: three characters of six bits each. */
+function commonBuckets(examples: readonly Example[]): string {
   const ham = examples.filter(({ isSpam }) => !isSpam);
   const counts = new Map<number, number>();
-  for (const place of ham.flatMap(({ wordPlaces }) => [...wordPlaces])) {
-    counts.set(place, (counts.get(place) ?? 0) + 1);
+  for (const bucket of ham.flatMap(({ wordBuckets }) => [...wordBuckets])) {
+    counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
   }
-  return [...counts].filter(([, count]) => count >= commonShare * ham.length).map(([place]) => place)
+  return [...counts].filter(([, count]) => count >= commonShare * ham.length).map(([bucket]) => bucket)
     .sort((a, b) => a - b)
-    .map((place) => [12, 6, 0].map((shift) => alphabet.charAt(place >> shift & 63)).join("")).join("");
+    .map((bucket) => [12, 6, 0].map((shift) => alphabet.charAt(bucket >> shift & 63)).join("")).join("");
 }
 
 const labelled = readFileSync(corpus, "utf8").trimEnd().split("\n").map((line) =>
   JSON.parse(line) as Labelled
 );
-const examples = labelled.map(exampleOf);
+const examples = labelled.map(toExample);
 const byAuthor = crossValidate(examples, ({ author }) => author);
 const byTenth = crossValidate(examples, (_, index) => index % folds);
 const { slope, offset } = calibrate(examples, byTenth);
@@ -247,8 +253,8 @@ const { slope, offset } = calibrate(examples, byTenth);
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const rows = [0.0025, 0.005, 0.01, 0.02, 0.05].map((share) => {
   const cells = [byAuthor, byTenth].map((logOdds) => {
-    const least = oddsAt(share, examples, logOdds);
-    return percent(heldShare(examples, (index) => logOdds[index] as number > least, true));
+    const threshold = oddsAt(share, examples, logOdds);
+    return percent(heldShare(examples, (index) => logOdds[index] as number > threshold, true));
   });
   return [percent(share), ...cells];
 });
@@ -273,30 +279,28 @@ for (const [name, logOdds] of Object.entries({ author: byAuthor, tenth: byTenth 
 const fitted = fit(examples);
 const weights = fitted.weights.map((weight) => weight * slope);
 const weightMax = Number(weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0).toFixed(4));
-const learnedSigns = [...fitted.signs].map(([name, weight]) =>
+const learnedSignals = [...fitted.signals].map(([name, weight]) =>
   [name, Number((weight * slope).toFixed(3))] as const
 );
-const signs = Object.entries({ ...Object.fromEntries(learnedSigns), ...chosenSigns }).sort()
+const signals = Object.entries({ ...Object.fromEntries(learnedSignals), ...chosenSignals }).sort()
   .map(([name, weight]) => `    ${name}: ${weight},`);
 writeFileSync(
   weightsFile,
   `/**
  * The weights of the spam score, in log-odds, generated by \`scripts/train_spam.ts\`. ${note}
- *
- * @module
  */
 
-/** \`table\` has a character for each place, \`common\` three for each common one; \`src/forms/spam/model.ts\` reads them. */
+/** \`table\` has a character for each bucket, \`common\` three for each common one; \`src/forms/spam/model.ts\` reads them. */
 export const model = {
   bias: ${(fitted.bias * slope + shift).toFixed(4)},
   weightMax: ${weightMax},
-  signs: {
-${signs.join("\n")}
+  signals: {
+${signals.join("\n")}
   } as Readonly<Record<string, number>>,
   common:
-    "${commonPlaces(examples)}",
+    "${commonBuckets(examples)}",
   table:
-    "${textOf(weights, weightMax)}",
+    "${encodeWeights(weights, weightMax)}",
 };
 `,
 );

@@ -16,16 +16,17 @@ usage() {
   cat <<'TEXT'
 Usage: lead-upgrade RELEASE
 
-RELEASE is a release's tarball or unpacked folder, or the version of an installed release to go back to.
+RELEASE is a release's tarball or unpacked folder, or the version of an installed release to roll back to.
 
 Copies the release to /opt/lead-intake/releases, migrates the database, and starts the new release beside the old one on
 the same sockets. Once the new one is healthy, the old one finishes its requests and exits. If the new one does not become
-healthy, it is stopped and the old one keeps serving.
+healthy, it is stopped and the old one continues to serve.
 
   --keep N   how many of the newest releases to keep for going back (3)
   --list     list the installed versions and the running one
 
-Exit code: 0 done; 1 the old release is still running, and the output says why; 2 nothing was done; 3 it needs your help.
+Exit code: 0 done; 1 the old release is still running, and the output explains why; 2 nothing was done; 3 neither release
+is healthy.
 TEXT
 }
 
@@ -54,11 +55,11 @@ read_arguments() {
 }
 
 # Stops the second instance of an interrupted upgrade, and starts the serving one if it is not running.
-heal() {
+repair_installation() {
   local code=0
   rm -f "$home"/*.new
   all_healthy "$serving" "$old" 1 || code=$?
-  # No release becomes healthy without it, and a restart would only end the requests that wait for it.
+  # No release becomes healthy without the database, and a restart would only end the requests that wait for it.
   [ "$code" -ne 3 ] || refuse "The database accepts no writes. Nothing was done; $old keeps running. See lead-ctl doctor."
   if [ "$code" -ne 0 ]; then
     say "Parts of $old are not running; starting them"
@@ -71,7 +72,7 @@ heal() {
 # --- The steps ----------------------------------------------------------------------------------------------------
 
 migrate_database() {
-  # An older release runs on a newer schema; its own migration would undo what the newer one needs.
+  # An older release runs on a newer schema; its own migration would revert the functions of the newer one.
   if [ "$direction" = back ]; then return; fi
   local applied
   applied=$(as_owner "$release" migrate.ts) || return 1
@@ -82,12 +83,12 @@ migrate_database() {
 
 start_beside() {
   point "$home/$free" "releases/$version" && install_units "$release" && start_instance "$free" || return 1
-  # Both instances share the console's address. A service that has started has written to the store.
+  # Without the public part, because both instances share the console's address.
   is_healthy intake "$free" "$version" && is_healthy actions "$free" "$version" || return 1
   say "$version runs beside $old and is healthy"
 }
 
-# From here on the new release is the current one, at the next boot too.
+# From here on, the new release is the current one, also at the next boot.
 take_over() {
   enable_instance "$free" && point "$home/current" "$free" || return 1
   stop_instance "$serving"
@@ -96,7 +97,7 @@ take_over() {
 }
 
 finish() {
-  as_owner "$release" build_site.ts >/dev/null || complain "The site was not rebuilt; see lead-ctl doctor."
+  as_owner "$release" build_site.ts >/dev/null || print_error "The site was not rebuilt; see lead-ctl doctor."
   prune
 }
 
@@ -113,15 +114,15 @@ prune() {
 # Rolls back to the old release, which is still running unless the new one had taken over.
 roll_back() {
   trap '' INT TERM HUP
-  complain "$1 Going back to $old."
+  print_error "$1 Going back to $old."
   show_log
   if ! { install_units "$releases/$old" && start_instance "$serving" && enable_instance "$serving" &&
     point "$home/current" "$serving"; }; then
-    complain "$old does not become healthy either. See journalctl -u 'lead-*' -e and lead-ctl doctor."
+    print_error "Neither $version nor $old is healthy. Repair the installation manually; start with lead-ctl doctor and journalctl -u 'lead-*' -e."
     exit 3
   fi
   stop_instance "$free"
-  complain "$old is running, as before. $version is kept in $release for inspection."
+  print_error "$old is running, as before. $version remains in $release for inspection."
   exit 1
 }
 
@@ -139,10 +140,10 @@ main() {
   old=$(version_of "$home/current")
   serving=$(instance_of_current)
   free=$(other_instance "$serving")
-  place_release "$given" || exit 2
+  install_release "$given" || exit 2
   release=$releases/$version
-  heal || {
-    complain "lead-intake does not become healthy. See journalctl -u 'lead-*' -e and lead-ctl doctor."
+  repair_installation || {
+    print_error "lead-intake does not become healthy. See journalctl -u 'lead-*' -e and lead-ctl doctor."
     exit 3
   }
   if [ "$version" = "$old" ]; then

@@ -1,46 +1,45 @@
-/** Stops this process's children if it dies without cleaning up (SIGKILL, a crash). */
+/** Stops a process's children if the process dies without cleaning up (SIGKILL, a crash). */
 
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** The script's parameters and account. */
 export interface WatchdogOptions {
-  /** `$1`, `$2` … of the script. */
+  /** The script's `$1`, `$2` … */
   readonly args?: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** A shell that waits for this process to die. */
+/** A shell that waits until this process dies. */
 export interface Watchdog {
-  /** Stops it without running the script. */
+  /** Stops the shell without running the script. */
   dismiss(): void;
 }
 
-// Keeps the pipes referenced: garbage collection would close one, which looks like our death.
-const posted = new Set<ChildProcess>();
+// Keeps the pipes referenced: garbage collection would close them, which looks like the death of this process.
+const watchdogs = new Set<ChildProcess>();
 
-/** Runs the shell script once this process has died. It does not keep this process alive. */
-export function postWatchdog(script: string, { args = [], ...account }: WatchdogOptions = {}): Watchdog {
-  // Its input is our pipe, which the system closes when we die.
+/** Starts a shell that runs the script once this process has died. The shell does not keep this process alive. */
+export function startWatchdog(script: string, { args = [], ...account }: WatchdogOptions = {}): Watchdog {
+  // The shell's input is our pipe, which the system closes when this process dies.
   const child: ChildProcess = spawn("/bin/sh", ["-c", `read -r _\n${script}`, "sh", ...args], {
     cwd: "/",
-    // Its own session, so that it survives a signal to our process group.
+    // The shell has its own session, so that it survives a signal to our process group.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
     ...account,
   });
-  posted.add(child);
-  child.on("error", () => posted.delete(child));
-  child.on("exit", () => posted.delete(child));
+  watchdogs.add(child);
+  child.on("error", () => watchdogs.delete(child));
+  child.on("exit", () => watchdogs.delete(child));
   child.unref();
   (child.stdin as unknown as { unref(): void }).unref();
   return { dismiss: () => void child.kill("SIGKILL") };
 }
 
 /**
- * Stops the process group `$1`, with SIGKILL after 25 s. (`kill -TERM -- -1234` is an error in Debian's shell.)
+ * A script that stops the process group `$1`, with SIGKILL after 25 s. Debian's shell rejects `kill -TERM -- -1234`.
  */
-export const endGroup = `
+export const stopGroupScript = `
   kill -s TERM -- "-$1" || exit
   n=0; while kill -s 0 -- "-$1" && [ $n -lt 250 ]; do sleep 0.1; n=$((n + 1)); done
   kill -s KILL -- "-$1"`;

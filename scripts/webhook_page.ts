@@ -6,7 +6,7 @@ import { leadExamples, placeholders } from "../src/documents/examples.ts";
 import { fields, flags } from "../src/contract/fields.ts";
 import { attributionNames, formExample, formPlaceholders } from "../src/contract/forms.ts";
 import { type Cells, code, table } from "../src/documents/markdown.ts";
-import { attributionOf } from "../src/forms/attribution.ts";
+import { readAttribution } from "../src/forms/attribution.ts";
 import { readFields, submissionText } from "../src/forms/fields.ts";
 import { submissionFlags } from "../src/forms/handle.ts";
 import { foldArea } from "../src/lead/place.ts";
@@ -21,11 +21,11 @@ const common = {
   attempt: 1,
 } as const;
 
-/** The full example lead with an unknown field. */
+/** Returns an event with the complete example lead and an unknown field. */
 function leadEvent(): DeliveredEvent {
   const body = leadExamples.complete.body.replace(/\n\}$/, ',\n  "call_id": 12345678901234567890\n}');
   const found = validate(body, new Map([[foldArea("kitchen"), "kitchen"]]));
-  if (found.kind !== "valid") throw new Error("The example is no lead");
+  if (found.kind !== "valid") throw new Error("The example is not a valid lead");
   const { lead, extra, flags } = found;
   return {
     ...common,
@@ -42,7 +42,7 @@ function leadEvent(): DeliveredEvent {
 
 function formEvent(): DeliveredEvent {
   const posted = readFields(JSON.stringify(formExample));
-  if (posted === null) throw new Error("The example is no form");
+  if (posted === null) throw new Error("The example is not a valid form");
   return {
     ...common,
     ...{
@@ -52,16 +52,16 @@ function formEvent(): DeliveredEvent {
       content: submissionText(posted),
       flags: [],
     },
-    extra: JSON.stringify({ form_key: formPlaceholders.formKey, attribution: attributionOf(posted) }),
+    extra: JSON.stringify({ form_key: formPlaceholders.formKey, attribution: readAttribution(posted) }),
   };
 }
 
-/** Indented JSON; numbers keep all digits of the body. */
-function shown(event: DeliveredEvent, isTest = false): string {
+/** Returns the webhook's body as indented JSON, in which numbers keep all their digits. */
+function webhookExample(event: DeliveredEvent, isTest = false): string {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
   const body = JSON.parse(
     webhookBody(event, { isTest }),
-    // The third argument, missing in the types, has the number's source text.
+    // The types lack the third argument, which contains the number's source text.
     ((_name: string, value: unknown, { source }: { source: string }) =>
       typeof value === "number" ? rawJSON(source) : value) as (name: string, value: unknown) => unknown,
   );
@@ -69,12 +69,12 @@ function shown(event: DeliveredEvent, isTest = false): string {
 }
 
 const dataRows: readonly Cells[] = [
-  ["`event_id`", "the event id, equal to `webhook-id`, the same in every repeat"],
-  ["`tenant`", "the customer, by the operator's name for it"],
-  ["`source`", "the sender: the label of its key"],
-  ["`received_at`", "when it was accepted: ISO 8601, UTC, milliseconds"],
+  ["`event_id`", "the event ID, equal to `webhook-id`, the same in every repeat"],
+  ["`tenant`", "the customer's slug, which the operator chose"],
+  ["`source`", "the label of the sender's key"],
+  ["`received_at`", "the time of acceptance: ISO 8601, UTC, with milliseconds"],
   ["`lead`", "the lead, in `lead.accepted` and `route.test`"],
-  ["`submission`", "the form's fields, in `form.submitted`: names and values as sent"],
+  ["`submission`", "the form's fields, names and values as sent, in `form.submitted` and `route.test`"],
   [
     "`extra`",
     `for a lead, the fields that are not listed below, as sent; for a form, \`form_key\`, and in \`attribution\` any of ${
@@ -99,7 +99,7 @@ const leadRows: readonly Cells[] = [
   ["`cost_cents`", "", "The sender's `cost` for the lead, in whole cents."],
 ];
 
-/** The delays up to the longest, in words. */
+/** Describes the retry delays in words. */
 function schedule(): string {
   const number = (name: "DELIVERY_BACKOFF_BASE_MS" | "DELIVERY_BACKOFF_CAP_MS" | "DELIVERY_ATTEMPTS_MAX") =>
     Number(variables[name].default);
@@ -112,7 +112,7 @@ function schedule(): string {
     number("DELIVERY_ATTEMPTS_MAX")
   } attempts, over about three days. You have ${
     duration(Number(actionsVariables.ACTIONS_EFFECT_TIMEOUT_MS.default))
-  } to answer, including the connection.`;
+  } to respond, including the time to connect.`;
 }
 
 function duration(ms: number): string {
@@ -123,10 +123,10 @@ function duration(ms: number): string {
 
 /** The page's generated parts by name. */
 export const webhookParts: Readonly<Record<string, () => string>> = {
-  "webhook of a lead": () => shown(leadEvent()),
-  "webhook of a form": () => shown(formEvent()),
+  "webhook of a lead": () => webhookExample(leadEvent()),
+  "webhook of a form": () => webhookExample(formEvent()),
   "webhook data": () => table(["Member of `data`", "What it is"], dataRows),
-  "webhook lead": () => table(["Field", "There", "What it is"], leadRows),
+  "webhook lead": () => table(["Field", "Present", "What it is"], leadRows),
   "webhook flags": () =>
     table(["Flag", "Meaning"], Object.entries(flags).map(([flag, meaning]) => [`\`${flag}\``, meaning])),
   "webhook schedule": schedule,

@@ -1,30 +1,29 @@
-/** What `npm start` prints once everything runs: addresses, keys and commands to paste. */
+/** Composes the output of `npm start` once everything is running: addresses, keys and commands to paste. */
 
 import { randomUUID } from "node:crypto";
 import { dirname, relative } from "node:path";
 import type { RunningStart } from "./running.ts";
-import type { Disabled, Seeded, SeedOutcome } from "./seed.ts";
+import type { DisabledTenant, SeededKeys, SeedOutcome } from "./seed.ts";
 
-/** The tenant whose mails and webhooks are caught. */
+/** The development tenant, whose emails and webhooks are caught on this machine. */
 export interface Development {
   /** The catcher's page. */
   readonly url: string;
   readonly seeded: SeedOutcome;
 }
 
-/** What is running. */
-export interface Started {
-  /** URLs by surface. */
+export interface StartSummary {
+  /** The URLs by surface. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** Of the embedded PostgreSQL. */
+  /** The embedded PostgreSQL's folder, if any. */
   readonly dataFolder: string | undefined;
-  /** `undefined` if the log is printed. */
+  /** The log file; `undefined` if the log is printed. */
   readonly logFile: string | undefined;
-  /** `undefined` if the user's own database has tenants already. */
+  /** The sandbox's keys; `undefined` if the user's own database already has tenants. */
   readonly seeded: SeedOutcome | undefined;
-  /** `undefined` without a catcher. */
+  /** The development tenant; `undefined` without a catcher. */
   readonly development: Development | undefined;
-  /** Where leads go, or why they wait. */
+  /** Where leads are delivered, or the reason why they are not. */
   readonly delivery:
     | { readonly kind: "own" }
     | { readonly kind: "given"; readonly url: string }
@@ -33,13 +32,13 @@ export interface Started {
 
 type Row = readonly [name: string, value: string];
 
-function tableOf(rows: readonly Row[]): string {
+function formatTable(rows: readonly Row[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
 }
 
-/** The pages to open in a browser. */
-function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
+/** Returns the names and URLs of the pages to open in a browser. */
+function browserPages(addresses: ReadonlyMap<string, string>): Row[] {
   const page = (name: string, surface: string, path: string): Row[] => {
     const url = addresses.get(surface);
     return url === undefined ? [] : [[name, `${url}${path}`]];
@@ -48,75 +47,74 @@ function pagesOf(addresses: ReadonlyMap<string, string>): Row[] {
     ...page("the playground", "intake", "/api"),
     ...page("the integration brief", "intake", "/api/integration"),
     ...page("the operator's console", "ops", "/"),
-    ...page("mails and webhooks", "caught", "/"),
+    ...page("emails and webhooks", "mail catcher", "/"),
   ];
 }
 
-/** What a second `npm start` prints. */
-export function alreadyRunning({ pid, addresses }: RunningStart): string {
-  const where = new Map(addresses);
-  if (where.size === 0) {
+/** Returns the output of a second `npm start`. */
+export function alreadyRunningText({ pid, addresses }: RunningStart): string {
+  const addressMap = new Map(addresses);
+  if (addressMap.size === 0) {
     return `npm start is already starting here (process ${pid}); it prints its addresses when it is ready.`;
   }
   return `npm start is already running here (process ${pid}):
 
-${tableOf([...where])}
+${formatTable([...addressMap])}
 
 In a browser:
 
-${tableOf(pagesOf(where))}
+${formatTable(browserPages(addressMap))}
 
 Its keys are in .data/keys. To stop it, press Ctrl-C there or run: kill ${pid}
 `;
 }
 
-/** What is printed after Ctrl-C. `dataFolder` is the embedded PostgreSQL's. */
-export function stopped(dataFolder: string | undefined): string {
+/** Returns the output after Ctrl-C. `dataFolder` is the embedded PostgreSQL's data folder. */
+export function stoppedText(dataFolder: string | undefined): string {
   return `Stopped.${dataFolder === undefined ? "" : ` Your data is in ${shortPath(dirname(dataFolder))}`}`;
 }
 
-/** A path relative to the current folder if it is below it. */
+/** Returns a path relative to the current folder if the path is inside it. */
 function shortPath(path: string): string {
   const below = relative(process.cwd(), path);
   return below.startsWith("..") ? path : below;
 }
 
-/** The whole text for the terminal. */
 export function welcome(
-  { addresses, dataFolder, logFile, seeded: found, development, delivery }: Started,
+  { addresses, dataFolder, logFile, seeded: found, development, delivery }: StartSummary,
 ): string {
   const seeded = found !== undefined && "key" in found ? found : undefined;
   const rows: Row[] = [
     ...addresses,
-    ...(development === undefined ? [] : [["caught", development.url] as const]),
+    ...(development === undefined ? [] : [["mail catcher", development.url] as const]),
   ];
   if (dataFolder !== undefined) rows.push(["database", shortPath(dataFolder)]);
   if (seeded !== undefined) rows.push(["sandbox key", seeded.key], ["forms key", seeded.formsKey]);
-  const missing = found !== undefined && "disabled" in found
+  const missing = found !== undefined && "disabledSlug" in found
     ? disabledText(found)
     : `This database already has tenants, so none was added. To get a key for one of them:
   npm run -s ctl -- tenant list
   npm run -s ctl -- key issue TENANT --label LABEL
 
 `;
-  const pages = pagesOf(new Map([...addresses, ["caught", development?.url ?? ""]]))
+  const pages = browserPages(new Map([...addresses, ["mail catcher", development?.url ?? ""]]))
     .filter(([, url]) => /^https?:/.test(url));
   return `
 The Lead Intake Service is running.
 
-${tableOf(rows)}
+${formatTable(rows)}
 
 In a browser:
 
-${tableOf(pages)}
+${formatTable(pages)}
 
 ${seeded === undefined ? missing : ""}Post a lead:
 
-${leadLine(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
+${leadCommand(addresses.get("intake") ?? "", seeded?.key ?? "<API_KEY>")}
 ${
     seeded === undefined
       ? ""
-      : `\nOr submit a website's form:\n\n${formLine(addresses.get("forms") ?? "", seeded)}\n`
+      : `\nOr submit a website's form:\n\n${formCommand(addresses.get("forms") ?? "", seeded)}\n`
   }
 ${deliveryText(delivery)}
 ${developmentText(addresses, development)}
@@ -134,44 +132,44 @@ function developmentText(
 ): string {
   if (development === undefined) return "";
   const { url, seeded } = development;
-  if ("disabled" in seeded) return `\n${disabledText(seeded)}`;
+  if ("disabledSlug" in seeded) return `\n${disabledText(seeded)}`;
   return `
-To see the mail and the webhook that a customer gets, post the lead for the tenant "development" instead. They are caught
-on this machine: ${url}/
+To see the email and the webhook that a customer gets, post the lead with the key of the tenant "development". They are
+caught on this machine: ${url}/
 
-${tableOf([["development key", seeded.key], ["its forms key", seeded.formsKey]])}
+${formatTable([["development key", seeded.key], ["its forms key", seeded.formsKey]])}
 
-${leadLine(addresses.get("intake") ?? "", seeded.key)}
+${leadCommand(addresses.get("intake") ?? "", seeded.key)}
 `;
 }
 
-function disabledText({ disabled }: Disabled): string {
-  return `The tenant ${disabled} is disabled, so it has no new key. To get one at the next start, run
-  npm run -s ctl -- tenant enable ${disabled}
+function disabledText({ disabledSlug }: DisabledTenant): string {
+  return `The tenant ${disabledSlug} is disabled, so it has no new key. To get one at the next start, run
+  npm run -s ctl -- tenant enable ${disabledSlug}
 
 `;
 }
 
-function deliveryText(delivery: Started["delivery"]): string {
+function deliveryText(delivery: StartSummary["delivery"]): string {
   if (delivery.kind === "none") {
-    return `It is accepted and waits, because nothing delivers it: ${delivery.reason}.`;
+    return `The lead is accepted but not delivered: ${delivery.reason}.`;
   }
   const where = delivery.kind === "own"
-    ? "It is delivered a moment later; a sandbox's leads do not leave this machine."
-    : `It is delivered to ${delivery.url} a moment later.`;
+    ? "The lead is delivered a moment later; a sandbox's leads do not leave this machine."
+    : `The lead is delivered to ${delivery.url} a moment later.`;
   return `${where}
 To see it, use the event_id or submission_id of the response:
 
 npm run -s ctl -- lead show EVENT_ID`;
 }
 
-function leadLine(url: string, key: string): string {
+function leadCommand(url: string, key: string): string {
   const lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567", project_area: "roof" };
-  return curlLine(`${url}/v1/intake`, key, lead);
+  return curlCommand(`${url}/v1/intake`, key, lead);
 }
 
-function formLine(url: string, { formsKey, formPath }: Seeded): string {
-  return curlLine(`${url}${formPath}`, formsKey, {
+function formCommand(url: string, { formsKey, formPath }: SeededKeys): string {
+  return curlCommand(`${url}${formPath}`, formsKey, {
     name: "Grace Hopper",
     email: "grace@example.com",
     message: "Could you look at our roof next week?",
@@ -179,9 +177,9 @@ function formLine(url: string, { formsKey, formPath }: Seeded): string {
   });
 }
 
-/** One line to paste. Each start has a new Idempotency-Key, so that the first response is a 202. */
-function curlLine(url: string, key: string, body: object): string {
-  // curl seldom trusts a local certificate.
+/** Returns a command to paste. Each start has a new Idempotency-Key, so that the first response is a 202. */
+function curlCommand(url: string, key: string, body: object): string {
+  // curl does not trust the development certificate.
   const insecure = url.startsWith("https:") ? " -k" : "";
   const headers = [
     `X-API-Key: ${key}`,

@@ -1,4 +1,4 @@
--- Campaigns of tenants, and what their leads cost.
+-- Tenants' campaigns, and the costs charged to them.
 
 create table campaign (
   id int generated always as identity primary key,
@@ -9,14 +9,13 @@ create table campaign (
   unique (tenant_id, id)
 );
 
--- A lead's cost in US cents (SPEC, Limits). Checked per lead: a sum could hide an invalid amount.
+-- A lead's cost in US cents (SPEC, Limits). Checked for each lead, because a sum could hide an invalid amount.
 create domain lead_cost_cents as int check (value between 1 and 99999);
 
--- Charges in US cents; a campaign's spend is their sum. Insert-only, so that commits do not contend for a row;
--- aggregated by fold_counts.
+-- Charges; a campaign's spend is their sum. Insert-only, so that commits do not contend for a row; aggregated by
+-- fold_counts.
 create table campaign_charge (
   campaign_id int not null,
-  -- No caller can turn an amount into a credit.
   cents bigint not null check (cents > 0)
 );
 create view campaign_spend as

@@ -1,4 +1,4 @@
--- The vocabulary of project_area (SPEC, Vocabulary). A retired term is kept, unlisted and unknown.
+-- The vocabulary of project_area (SPEC, Vocabulary). A retired term is not published and counts as unknown.
 
 create table area (
   area text primary key,
@@ -15,8 +15,8 @@ select unnest(array[
   'patio', 'plumbing', 'pool', 'porch', 'roof', 'siding', 'solar', 'stairs', 'walls', 'whole home', 'windows'
 ]), 'confirmed';
 
--- Terms that callers sent and the vocabulary lacks. Insert-only, so that commits do not wait for a row; aggregated by
--- fold_counts.
+-- Terms that callers sent but the vocabulary lacks. Insert-only, so that commits do not contend for a row; aggregated
+-- by fold_counts.
 create table unknown_area_seen (
   tenant_id int not null,
   term text not null,
@@ -24,7 +24,6 @@ create table unknown_area_seen (
   first_at timestamptz not null,
   last_at timestamptz not null
 );
--- Counted by tenant and term.
 create view unknown_area as
   select tenant_id, term, sum(count)::bigint as count, min(first_at) as first_at, max(last_at) as last_at
   from unknown_area_seen

@@ -1,19 +1,19 @@
--- What an erasure leaves for a minute, so that posts under way when it ended are erased too
--- (functions/register_erasure.sql, accept).
+-- Tombstones, which an erasure leaves for about a minute so that posts in progress are erased too
+-- (functions/register_erasure.sql, functions/accept.sql).
 
--- HMAC-SHA-256 of the erased person's contacts. The key is in another table, and only the owner reads either, so the
--- digests cannot be guessed by trial.
+-- HMAC-SHA-256 of the erased person's contacts. Only the tables' owner can read the HMAC's key, so nobody else can find
+-- the contacts by trial.
 create table tombstone (
   run uuid not null,
   digest bytea not null,
-  -- Posts that arrived until then are erased; a later one is a new lead.
+  -- Posts that arrived before this time are erased; a later post is a new lead.
   posted_until timestamptz not null,
-  -- By then, earlier posts are committed or refused.
+  -- By this time, all such posts are committed or refused.
   expires_at timestamptz not null,
   primary key (digest, run)
 );
 
--- The key of those digests, as both pads of the HMAC (RFC 2104). Generated here and never shown.
+-- The HMAC's key, as its two pads (RFC 2104). Generated here and never shown.
 create table tombstone_key (
   is_only boolean primary key default true check (is_only),
   inner_pad bytea not null check (octet_length(inner_pad) = 64),
@@ -21,7 +21,7 @@ create table tombstone_key (
 );
 do $$
 declare
-  -- 32 bytes from the server's strong random numbers: each UUID has 122 random bits.
+  -- 32 bytes from the server's cryptographic random numbers: each UUID has 122 random bits.
   v_key bytea := sha256(
     uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
       || uuid_send(gen_random_uuid())

@@ -1,7 +1,7 @@
--- The data of reports and of the console's plots. No personal data, so it outlives erasures. Counts only grow,
--- whoever calls.
+-- The data for reports and for the console's plots. It contains no personal data, so it outlives erasures. The checks
+-- prevent callers from lowering a count.
 
--- Refusals leave only these counts.
+-- Counts of refusals, which leave no other record.
 create table refusal_total (
   day date not null,
   key_id int not null references api_key,
@@ -11,7 +11,7 @@ create table refusal_total (
   primary key (day, key_id, reason, field)
 );
 
--- Duplicates (200 with an earlier event) leave only these counts.
+-- Counts of duplicates, which leave no other record.
 create table duplicate_total (
   day date not null,
   key_id int not null references api_key,
@@ -19,46 +19,44 @@ create table duplicate_total (
   primary key (day, key_id)
 );
 
--- Events by hour of acceptance (UTC) and key, so that a report of months does not read millions of events
--- (roll_up_hours).
+-- Counts of events by hour of acceptance (UTC) and key (roll_up_hours).
 create table hour_total (
   hour timestamptz not null,
   key_id int not null,
   accepted int not null,
   spend_cents bigint not null,
-  -- How many have each flag: {"phone_unnormalized": 3}.
+  -- Events by flag: {"phone_unnormalized": 3}.
   flags json not null,
-  -- How many were delivered within which time: {"40": 17}, see hour_figures.
+  -- Events by the time to delivery: {"40": 17}, see hour_figures.
   seconds json not null,
   primary key (hour, key_id)
 );
--- The sources' hours, newest first: which one has gone silent.
+-- Finds a key's hours, to detect silent sources.
 create index hour_total_key on hour_total (key_id, hour);
 
--- Which hours hour_total has, also those without an event.
+-- The hours that hour_total covers, including those without an event.
 create table hour_rolled (
   hour timestamptz primary key,
   rolled_at timestamptz not null,
-  -- Nothing of it waits any more, so what it has will not change.
+  -- Whether all events of the hour are settled, so that the totals no longer change.
   is_final boolean not null
 );
 
--- Once a minute from each process: what it did since its sample before, and how things stood.
+-- One row per minute and process: counts since the previous sample, and current values.
 create table minute_sample (
   at timestamptz not null,
   node text not null,
   accepted int not null,
   refused int not null,
   delivered int not null,
-  -- Attempts that failed.
+  -- Failed delivery attempts.
   failed int not null,
-  -- Events that were given up.
+  -- Events that became dead letters.
   died int not null default 0,
-  -- Refusals by their code, {"rate_limited": 3}: the codes are the specification's, so there are few.
+  -- Refusals by code: {"rate_limited": 3}.
   refusals json not null default '{}',
   pending bigint not null,
   dead bigint not null,
-  -- No more than a plot can show.
   oldest_pending_s double precision not null check (oldest_pending_s >= 0 and oldest_pending_s < 'infinity'),
   breaker text not null check (breaker in ('none', 'closed', 'half_open', 'open')),
   primary key (at, node),

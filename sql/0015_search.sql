@@ -1,9 +1,9 @@
--- Indexes of the operator's search (src/store/operator/search.ts) that every commit writes.
+-- The indexes for the operator's search (src/store/operator/search.ts) that commits update.
 
--- A source's or a tenant's events, newest first.
+-- Finds the events of a source or a tenant, newest first.
 create index event_key on event (key_id, event_id);
 
--- Flags are rare; one partial index each (src/contract/fields.ts) costs events without flags nothing.
+-- One partial index per flag (src/contract/fields.ts), which costs nothing for the many events without flags.
 create index event_flag_phone_unnormalized on event (event_id) where flags @> '{phone_unnormalized}';
 create index event_flag_project_area_unknown on event (event_id) where flags @> '{project_area_unknown}';
 create index event_flag_project_service_unknown on event (event_id) where flags @> '{project_service_unknown}';

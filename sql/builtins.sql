@@ -1,8 +1,8 @@
--- Revokes PostgreSQL functions with which a hijacked process could stop the intake: advisory locks, which posts take,
--- large objects, and unbounded WAL records. The tables' owner keeps them for its functions.
+-- Revokes the rights to PostgreSQL functions with which a hijacked process could stop the intake: advisory locks, which
+-- posts need, large objects, and WAL records of any size. The tables' owner keeps the rights for its functions.
 --
--- They belong to the superuser. As another role this file does nothing, and ctl doctor warns; as a superuser, run in
--- this database: psql -f sql/builtins.sql
+-- The functions belong to the superuser. If another role runs this file, it does nothing, and ctl doctor warns; as a
+-- superuser, run in this database: psql -f sql/builtins.sql
 do $$
 declare
   v_owner oid := (select n.nspowner from pg_namespace as n where n.nspname = 'public');

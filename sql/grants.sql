@@ -1,16 +1,16 @@
--- All rights, applied last at every migration, so that manual grants to the two groups or to everyone are undone;
--- grants to other roles stay.
+-- All rights. Every migration applies this file last, which undoes manual grants to the two groups or to PUBLIC; grants
+-- to other roles stay.
 --
--- Whatever is not in the list at the end is the owner's alone. IF YOU ADD A TABLE OR A FUNCTION, list it there if the
--- service or the actions process needs it, and always in test/store/rights.test.ts, which tries each one as each
+-- Only the owner may use what is not in the list at the end. IF YOU ADD A TABLE OR A FUNCTION, list it there if the
+-- service or the actions process needs it, and always in test/store/rights.test.ts, which tests each one with each
 -- role.
 --
--- lead_service is the service process, lead_actions the actions process. Neither writes tables: they call functions
--- that run as the owner (security definer), with search_path pinned and pg_temp last. Functions that only read run as
--- the caller.
+-- lead_service is the service's group, lead_actions that of the actions process. Neither may write to tables: they call
+-- functions that run as the owner (security definer), with search_path pinned and pg_temp last. Functions that only read
+-- tables that the caller may read run as the caller.
 
--- The groups; make a login role a member of one (create role intake login in role lead_service). They belong to the
--- whole server, so another database may be creating them right now.
+-- The groups; make a login role a member of one (create role intake login in role lead_service). Roles belong to the
+-- whole server, so a migration of another database may be creating them at the same time.
 do $$
 declare
   v_role text;
@@ -31,22 +31,22 @@ begin
 end
 $$;
 
--- Start from nothing: a database restored from a dump, or made from a template, has default rights.
+-- Starts without rights: a database restored from a dump or created from a template has default rights.
 do $$
 begin
   if (select pg_has_role(d.datdba, 'usage') from pg_database as d where d.datname = current_database()) then
     execute format('revoke all on database %I from public, lead_service, lead_actions cascade', current_database());
     execute format('grant connect on database %I to lead_service, lead_actions', current_database());
   end if;
-  -- Everyone may still look names up in it, for other roles' objects there.
+  -- PUBLIC may still look up names in the schema, for other roles' objects.
   revoke create on schema public from public cascade;
-  -- Before PostgreSQL 15 the superuser owns the schema, and another role's revoke has no effect.
+  -- Before PostgreSQL 15, the superuser owns the schema, so that another role's revoke has no effect.
   if exists (
     select from pg_namespace as n cross join aclexplode(n.nspacl) as a
     where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
   ) then
     raise exception
-      'Everybody may create objects in the schema public, and % may not change that; as a superuser, in this database, run: alter schema public owner to %;',
+      'Everyone may create objects in the schema public, and % may not change that; as a superuser, in this database, run: alter schema public owner to %;',
       current_user, quote_ident(current_user)
       using errcode = 'insufficient_privilege';
   end if;
@@ -54,7 +54,7 @@ end
 $$;
 revoke all on schema public from lead_service, lead_actions cascade;
 revoke all on schema actions from public, lead_service, lead_actions cascade;
--- Everything except other owners' objects and those of extensions (pg_stat_statements).
+-- All objects except those of other owners and of extensions (such as pg_stat_statements).
 do $$
 declare
   v_object record;
@@ -80,7 +80,7 @@ begin
   end loop;
 end
 $$;
--- For objects that this role will create, in any schema and in ours.
+-- Applies to objects that this role creates later, in any schema and in ours.
 do $$
 declare
   v_kind text;
@@ -98,7 +98,7 @@ $$;
 grant usage on schema public to lead_service, lead_actions;
 grant usage on schema actions to lead_actions;
 
--- What the service looks up, and what the operator's pages show.
+-- For the service's lookups and the console.
 grant select on
   event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
@@ -110,7 +110,7 @@ grant select (
   limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
--- effects_of shows a part of the routes, which the service cannot read otherwise.
+-- effects_of returns parts of the routes, which the service cannot read directly.
 grant execute on function
   service_clock, event_id_at, hour_figures, due_tenants, delivery_status,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,

@@ -1,6 +1,6 @@
 /**
- * Reads the source and holds it to the rules that no other tool checks: what may import what, where SQL and
- * the environment belong, what a test may not do.
+ * Checks rules on the source that no other tool checks: allowed imports, the places of SQL and of the environment,
+ * and what tests must not do.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ const modules = files.filter((file) => /\.(ts|js)$/.test(file.path));
 const inSrc = modules.filter((file) => file.path.startsWith("src/"));
 const inTest = modules.filter((file) => file.path.startsWith("test/"));
 
-/** Ground floor first: a folder imports from itself and from what is named here. */
+/** The allowed imports, lowest floor first: a folder may import from itself and from the folders listed here. */
 const floors: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   lead: ["contract"],
@@ -24,24 +24,22 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   store: ["contract", "lead", "limiter"],
   // What partners read.
   documents: ["contract", "http"],
-  // What is told, by whom and to whom.
   observe: ["contract", "limiter", "http", "store", "delivery", "plans"],
-  // What was read.
   settings: ["contract", "http", "store", "delivery"],
-  // What stands before the key-gated posts and the public reads.
+  // The checks before posts with a key and before public reads.
   gate: ["contract", "lead", "limiter", "http", "store"],
-  // The surfaces: never one another.
+  // The surfaces, which never import each other.
   intake: ["contract", "lead", "http", "store", "gate", "documents"],
   forms: ["contract", "lead", "http", "store", "gate", "documents"],
   plans: ["contract", "lead", "http", "store", "gate"],
   site: ["contract", "http", "store", "gate", "documents"],
-  // The search takes a number and a name as the envelope does.
+  // The search normalizes a phone number and a name as the envelope does.
   ops: ["contract", "lead", "http", "store", "observe"],
   playground: ["contract", "lead", "http", "documents"],
   delivery: ["contract", "lead", "limiter", "http", "store"],
-  // The life of a process, which both programs share.
+  // The life of a process, shared by both programs.
   process: ["contract", "lead", "limiter", "http", "store", "observe", "settings"],
-  // What is put together: everything is below it.
+  // The composition of the service.
   service: [
     "contract",
     "limiter",
@@ -60,20 +58,20 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     "delivery",
     "process",
   ],
-  // A process of its own, with a composition root of its own.
+  // A separate process with its own composition root.
   actions: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "process", "service"],
-  // The operator's command, which calls the store beside a service that runs.
+  // The operator's command, which uses the store directly.
   ctl: ["contract", "lead", "http", "store", "settings", "forms", "actions"],
   // main.ts
   "": ["settings", "process", "service"],
 };
 
-/** No I/O, no clock, no chance, no environment; they run in the browser too. */
+/** Modules without I/O, clock, randomness or environment, which also run in the browser. */
 const pureFolders = ["contract", "lead", "limiter"];
-/** The spam score is as pure, in the folder of its surface. */
+/** The spam score is equally pure, in its surface's folder. */
 const pureFiles = /^src\/forms\/spam\//;
 
-/** What of npm's may be imported, and where; `scripts` and `test` may have all of it. */
+/** The npm packages that `src` may import, and where. */
 const packages: Readonly<Record<string, RegExp>> = {
   "postgres": /^src\/store\//,
   "libphonenumber-js/min": /^src\/lead\//,
@@ -90,12 +88,12 @@ function isPure(file: SourceFile): boolean {
   return pureFolders.includes(floorOf(file.path)) || pureFiles.test(file.path);
 }
 
-/** Fails with one line a finding, so that all of them are seen at once. */
+/** Fails with one line per finding. */
 function none(...findings: readonly (readonly string[])[]): void {
   assert.equal(findings.flat().join("\n"), "");
 }
 
-/** Where a pattern is found: `path:line: text`. */
+/** Returns the matches of a pattern as `path:line: text`. */
 function find(
   where: readonly SourceFile[],
   pattern: RegExp,
@@ -108,15 +106,15 @@ function find(
   );
 }
 
-/** The program itself, for what it does. */
+/** The code without comments and strings. */
 const code = (file: SourceFile) => withoutQuotes(file.text);
-/** With what it says in strings over several lines, such as SQL. */
+/** The code with multi-line strings, such as SQL. */
 const quotes = (file: SourceFile) => withoutComments(file.text);
 
 test("imports run one way, and no surface imports another", () => {
   none(inSrc.flatMap((file) =>
     importsOf(file).flatMap(({ path }) => {
-      // The version, which is nowhere else.
+      // The version is in package.json only.
       if (path === undefined || path === "package.json") return [];
       const from = floorOf(file.path);
       const to = floorOf(path);
@@ -128,7 +126,7 @@ test("imports run one way, and no surface imports another", () => {
   ));
 });
 
-test("no files import one another in a circle, for types neither", () => {
+test("no files import each other in a circle, types included", () => {
   const inOrder: string[] = [];
   const above: string[] = [];
   const circles: string[] = [];
@@ -146,18 +144,18 @@ test("no files import one another in a circle, for types neither", () => {
   none(circles);
 });
 
-test("packages are imported where they belong, and no others", () => {
+test("packages are imported only where allowed", () => {
   const misplaced = inSrc.flatMap((file) =>
     importsOf(file)
       .filter(({ specifier, path }) => path === undefined && !specifier.startsWith("node:"))
       .filter(({ specifier }) => !packages[specifier]?.test(file.path))
       .map(({ specifier }) => `${file.path} imports ${specifier}`)
   );
-  // Importing it installs exit hooks that fight ours; its binaries are found by path.
+  // Importing it installs exit hooks that conflict with ours; its binaries are found by path.
   none(misplaced, find(modules, new RegExp(`from "embedded-${"postgres"}"`)));
 });
 
-test("contract, lead, limiter and the spam score have no I/O, no clock, no chance and no environment", () => {
+test("contract, lead, limiter and the spam score have no I/O, clock, randomness or environment", () => {
   const pure = inSrc.filter(isPure);
   const imports = pure.flatMap((file) =>
     importsOf(file).filter(({ specifier }) => specifier.startsWith("node:"))
@@ -168,7 +166,7 @@ test("contract, lead, limiter and the spam score have no I/O, no clock, no chanc
   none(imports, find(pure, impure, code));
 });
 
-test("a module that says it is browser compatible imports only such modules", () => {
+test("a browser-compatible module imports only browser-compatible modules", () => {
   const says = (file: SourceFile | undefined) =>
     file !== undefined &&
     /This module is browser compatible\./.test(file.text.replaceAll(/\s*\n \*\s*/g, " "));
@@ -177,7 +175,7 @@ test("a module that says it is browser compatible imports only such modules", ()
     inSrc.filter(isPure).filter((file) => !says(file)).map((file) => `${file.path} does not say so`),
     modules.filter(says).flatMap((file) =>
       importsOf(file)
-        // Data runs nowhere.
+        // JSON contains no code.
         .filter(({ specifier }) => !specifier.endsWith(".json"))
         .filter(({ specifier, path }) =>
           path === undefined ? !browserPackages.includes(specifier) : !says(byPath.get(path))
@@ -188,7 +186,7 @@ test("a module that says it is browser compatible imports only such modules", ()
 });
 
 test("SQL is in src/store and sql/ only", () => {
-  // The site's file is a database of its own, in SQLite.
+  // The site's file is a SQLite database with its own SQL.
   const elsewhere = inSrc.filter(({ path }) => floorOf(path) !== "store" && path !== "src/site/site_data.ts");
   const tag = /\b(sql|transaction)(<[^`]*>)?`|\.unsafe\(/;
   const statement =
@@ -196,7 +194,7 @@ test("SQL is in src/store and sql/ only", () => {
   none(find(elsewhere, tag, code), find(elsewhere, statement, quotes));
 });
 
-test("no transaction of postgres.js is used outside the migration", () => {
+test("postgres.js transactions are used in the migration only", () => {
   none(
     find(
       inSrc.filter((file) => file.path !== "src/store/schema/migrate.ts"),
@@ -206,24 +204,24 @@ test("no transaction of postgres.js is used outside the migration", () => {
   );
 });
 
-test("the environment is read by the programs themselves only", () => {
+test("only the programs themselves read the environment", () => {
   const readers = /^src\/(settings\/config|main|actions\/main|ctl\/\w+)\.ts$/;
   none(find(inSrc.filter((file) => !readers.test(file.path)), /\b(process|Deno)\.env\b/, code));
 });
 
-test("standard output and standard error are for the log and the programs themselves", () => {
+test("only the log and the programs themselves write to standard output and standard error", () => {
   const writers = /^src\/((service|process)\/run|observe\/log|ctl\/\w+)\.ts$/;
   const writing = /(?<![.\w])console\.|\bprocess\.(stdout|stderr)\b/;
   none(find(inSrc.filter((file) => !writers.test(file.path)), writing, code));
 });
 
-test("nothing is left for later", () => {
-  // As words of their own: the specification writes numbers as +1XXXXXXXXXX.
+test("no comment defers work", () => {
+  // Whole words only, because data may contain one of them within a longer word.
   const marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].join("|");
   none(find(files, new RegExp(`\\b(${marks})\\b|^(<{7}|>{7}) `)));
 });
 
-test("no page installs a kit by its name in a registry before it is published: anybody may take the name", () => {
+test("no page installs an unpublished kit by its registry name, which anybody may register", () => {
   const names = kits.filter(({ published }) => !published).map(({ name }) => name);
   const pages = files.filter(({ path }) => path.endsWith(".md") || path.startsWith("src/"));
   assert.deepEqual(
@@ -232,19 +230,14 @@ test("no page installs a kit by its name in a registry before it is published: a
   );
 });
 
-test("the variable of a lead key is LEADS_API_KEY everywhere", () => {
-  const other = new RegExp(`\\b(?:LEAD|SANDBOX)${"_API_KEY"}\\b`);
-  assert.deepEqual(files.filter(({ text }) => other.test(text)).map(({ path }) => path), []);
-});
-
-test("no test is left out, and none runs alone", () => {
+test("no test is skipped or run alone", () => {
   none(
     find(inTest, /\b(test|it|describe|suite|t|context)\.(only|skip|todo)\b/, code),
     find(inTest, /\{[^}]*\b(only|skip|todo):\s*(true|["'`])/, code),
   );
 });
 
-test("no test sleeps: it waits on a signal, or with until()", () => {
+test("no test sleeps: it waits for a signal or uses until()", () => {
   const tests = inTest.filter((file) => file.path !== "test/support/until.ts");
   const slept = /new Promise\w*(<[^>]*>)?\(\s*\(?\w*\)?\s*=>\s*\{?\s*setTimeout\b/;
   none(
@@ -253,18 +246,18 @@ test("no test sleeps: it waits on a signal, or with until()", () => {
   );
 });
 
-test("nothing names a path of somebody's machine", () => {
+test("no file contains a path of somebody's machine", () => {
   none(
     find(files, /(^|["'`\s(=])\/(home|Users|work|root)\/\w/),
     find(files, new RegExp(`\\.\\./${"shared"}/`)),
   );
 });
 
-test("package.json pins exact versions; the lock files name no registry, and have every platform's packages with a hash", () => {
+test("package.json pins exact versions; the lock files name no registry and have a hash for every platform", () => {
   const manifest = JSON.parse(byPath.get("package.json")?.text ?? "{}");
   const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
   const lockFiles = files.filter((file) => file.path.endsWith("package-lock.json"));
-  // npm leaves out what the registry at hand does not carry, and npm ci then refuses the file.
+  // npm omits a package that its registry lacks, and npm ci then refuses the file.
   const locked: Record<string, { optionalDependencies?: Record<string, string> }> =
     JSON.parse(byPath.get("package-lock.json")?.text ?? "{}").packages;
   const optional = Object.values(locked).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
@@ -272,7 +265,7 @@ test("package.json pins exact versions; the lock files name no registry, and hav
     versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version))).map(String),
     find(lockFiles, /"resolved":/),
     optional.filter((name) => locked[`node_modules/${name}`] === undefined),
-    // npm has none of what the registry at hand does not carry: then an override names a version that it does.
+    // If the registry lacks every version in range, an override names one that it has.
     lockFiles.flatMap(({ path, text }) =>
       Object.entries<{ integrity?: string; link?: boolean }>(JSON.parse(text).packages)
         .filter(([name, { integrity, link }]) => name !== "" && !link && !/^sha512-/.test(integrity ?? ""))
@@ -280,8 +273,4 @@ test("package.json pins exact versions; the lock files name no registry, and hav
     ),
     find(files.filter((file) => /(^|\/)\.?npmrc$|^\.ci\//.test(file.path)), /registry/),
   );
-});
-
-test("what a test file has set up ends by atEnd(): Node leaves out each hook behind one that throws", () => {
-  none(find(inTest.filter(({ path }) => path !== "test/support/at_end.ts"), /^after\(/, code));
 });

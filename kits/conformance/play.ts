@@ -18,7 +18,7 @@ import { type Kit, wireFaults } from "./wire.ts";
 const answerWithinS = 90;
 
 /** What all cases share. */
-export interface World {
+export interface TestEnv {
   readonly kit: Kit;
   /** The driver of all cases that have no environment of their own. */
   readonly driver: Driver;
@@ -36,18 +36,18 @@ interface Played {
 }
 
 /** Plays a case. Returns what differs, a sentence each. */
-export async function play(played: Case, world: World): Promise<string[]> {
-  const elsewhere = await openServer({ place: "http", answers: ["accepted"], and_so_on: true }, {}, world);
-  const server = await openServer(played, { other_url: urlOf(elsewhere) }, world);
-  const port = played.place === "black hole" ? world.blackHolePort : server?.port ?? await freePort();
+export async function play(played: Case, testEnv: TestEnv): Promise<string[]> {
+  const elsewhere = await openServer({ place: "http", answers: ["accepted"], and_so_on: true }, {}, testEnv);
+  const server = await openServer(played, { other_url: urlOf(elsewhere) }, testEnv);
+  const port = played.place === "black hole" ? testEnv.blackHolePort : server?.port ?? await freePort();
   const scheme = played.place.startsWith("https") ? "https" : "http";
   const base = `${scheme}://${played.host ?? "127.0.0.1"}:${port}${played.behind ?? ""}`;
   const values: Values = { ...keys, base, port: String(port), other_url: urlOf(elsewhere) };
   const own = played.environment === undefined
     ? null
-    : world.startDriver(fillAll(played.environment, values));
+    : testEnv.startDriver(fillAll(played.environment, values));
   try {
-    const faults = await calls(played, { values, world, driver: own ?? world.driver, server });
+    const faults = await calls(played, { values, testEnv, driver: own ?? testEnv.driver, server });
     return [
       ...faults,
       ...(server === null ? [] : serverFaults(played, server)),
@@ -69,7 +69,7 @@ export async function play(played: Case, world: World): Promise<string[]> {
 /** Where a case is played. */
 interface Stage {
   readonly values: Values;
-  readonly world: World;
+  readonly testEnv: TestEnv;
   readonly driver: Driver;
   readonly server: ScriptedServer | null;
 }
@@ -106,7 +106,7 @@ function together(played: Case, stage: Stage): Promise<Played[]> {
   }));
 }
 
-function lineOf(call: Call, played: Case, { values, world }: Stage): Line {
+function lineOf(call: Call, played: Case, { values, testEnv }: Stage): Line {
   const { client = "a", options, ...own } = call.line as Record<string, unknown>;
   return fillAll({
     // A client is a case's own, and of one set of options.
@@ -114,7 +114,7 @@ function lineOf(call: Call, played: Case, { values, world }: Stage): Line {
     call: "post_lead",
     base_url: values.base,
     key: keys.key,
-    ca_file: played.place.startsWith("https") ? world.certificates.caFile : null,
+    ca_file: played.place.startsWith("https") ? testEnv.certificates.caFile : null,
     lead_json: lead,
     idempotency_key: "acme:1",
     request_id: null,
@@ -126,7 +126,7 @@ function lineOf(call: Call, played: Case, { values, world }: Stage): Line {
   }, values);
 }
 
-function callFaults(result: Played, played: Case, { values, world }: Stage): string[] {
+function callFaults(result: Played, played: Case, { values, testEnv }: Stage): string[] {
   const { call, line, reply, requests } = result;
   const sentId = requests[0] === undefined ? null : header(requests[0], "x-request-id");
   const environmentKey = fill(played.environment?.LEADS_API_KEY ?? "", values);
@@ -152,7 +152,7 @@ function callFaults(result: Played, played: Case, { values, world }: Stage): str
       idempotencyKey: String(line.idempotency_key),
       requestId: line.request_id as string | null,
       path: (played.behind ?? "").replace(/\/$/, ""),
-    }, world.kit),
+    }, testEnv.kit),
     ...(sentId === null || line.call === "vocabulary" && reply.result !== undefined
       ? []
       : differences("result or error", reply.result ?? reply.error, { request_id: sentId })),
@@ -224,7 +224,7 @@ const urlOf = (server: ScriptedServer | null) => server === null ? "" : `http://
 async function openServer(
   played: Pick<Case, "place" | "answers" | "and_so_on" | "host">,
   values: Values,
-  { certificates }: World,
+  { certificates }: TestEnv,
 ): Promise<ScriptedServer | null> {
   if (played.place === "nobody" || played.place === "black hole") return null;
   const host = played.host === "[::1]" ? "::1" : /^127\./.test(played.host ?? "") ? played.host : "127.0.0.1";

@@ -12,7 +12,7 @@ import { openBlackHole } from "./black_hole.ts";
 import type { Case } from "./case.ts";
 import { makeCertificates } from "./certificates.ts";
 import { Driver } from "./drivers.ts";
-import { play, type World } from "./play.ts";
+import { play, type TestEnv } from "./play.ts";
 import { secretsIn } from "./secrets.ts";
 
 /** What came of a case. `known` is one that the platform cannot pass, and that did not. */
@@ -33,7 +33,7 @@ export function kitFolders(): string[] {
 }
 
 /** What stands around the cases: made once, for all kits. */
-export type Surroundings = Pick<World, "certificates" | "blackHolePort"> & { readonly close: () => void };
+export type Surroundings = Pick<TestEnv, "certificates" | "blackHolePort"> & { readonly close: () => void };
 
 /** Makes certificates and the address that never answers. */
 export async function openSurroundings(): Promise<Surroundings> {
@@ -87,9 +87,9 @@ export async function runSuite(
   const driver = startDriver({});
   const { version } = JSON.parse(readFileSync(join(kitsFolder, "kits.json"), "utf8"));
   const kit = { name: subject.name, version, sendsText: subject.sendsText };
-  const world: World = { ...surroundings, kit, driver, startDriver };
+  const testEnv: TestEnv = { ...surroundings, kit, driver, startDriver };
   const results = await inTurns(cases, atOnce, async (each) => {
-    const result = judged(each.name, await play(each, world), subject);
+    const result = judged(each.name, await play(each, testEnv), subject);
     onResult(result);
     return result;
   });

@@ -4,34 +4,33 @@ import { hash } from "node:crypto";
 import type postgres from "postgres";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
 import { validate } from "../../src/lead/validate.ts";
-import { digits } from "./measure.ts";
-import { say } from "./programs.ts";
+import { formatFigure } from "./measure.ts";
+import { logProgress } from "./programs.ts";
 
-/** What to fill a database with. */
 interface FillOptions {
   readonly events: number;
-  /** Events from earlier calls; the oldest ones. */
+  /** The number of events from earlier calls. */
   readonly filled?: number;
-  /** Events after the last call. */
+  /** The number of events after the last call. */
   readonly total?: number;
-  /** Events with an outbox row. */
+  /** The number of events with an outbox row. */
   readonly pending: number;
-  /** Posted leads. */
+  /** The leads to copy, as posted. */
   readonly bodies: readonly string[];
 }
 
 const chunkEvents = 250_000;
 
 /**
- * Fills a database as if all its intake keys had posted, one event every 5 s, with the newest ones waiting for delivery;
- * then vacuums and analyzes it.
+ * Fills a database as if its intake keys had posted in turn, one event every 5 s, with the newest `pending` events in the
+ * outbox; then vacuums and analyzes the database.
  */
 export async function fill(
   sql: postgres.Sql,
   { events, filled = 0, total = events, pending, bodies }: FillOptions,
 ): Promise<void> {
   await createSamples(sql, bodies);
-  // Indexes are built once at the end; the data satisfies the constraint triggers by construction.
+  // Indexes are built once, at the end. Triggers are off, because the data satisfies their constraints by construction.
   const indexes = await sql<{ name: string; text: string }[]>`
     select indexname as name, indexdef as text from pg_indexes
     where tablename = 'event' and indexname <> 'event_pkey'`;
@@ -55,19 +54,19 @@ export async function fill(
       join bench_key as k on k.number = n % (select max(count) from bench_key)
       cross join lateral (select now() - make_interval(secs => (${total}::int - n) * 5.0) as at) as t
       order by n`;
-    // So that not all of the WAL is kept.
+    // Without a checkpoint, all of the WAL would remain.
     await sql`checkpoint`;
-    say(`filling: ${digits(to)} events`);
+    logProgress(`filling: ${formatFigure(to)} events`);
   }
   for (const { text } of indexes) await sql.unsafe(text);
-  // As in fill_lead_contact.
+  // Equivalent to fill_lead_contact.
   await sql`
     insert into lead_contact (event_id, phone, email, last_name)
     select e.event_id, l.phone, l.email, lower(l.last_name collate "C")
     from event as e cross join lateral json_to_record(e.lead) as l (phone text, email text, last_name text)
     where not exists (select from lead_contact as c where c.event_id = e.event_id)
     order by e.event_id`;
-  // Inserting before newer events has split its pages.
+  // Inserting rows before newer ones has split the index's pages.
   await sql`reindex index event_pkey`;
   if (pending > 0) {
     await sql`
@@ -81,7 +80,7 @@ export async function fill(
   await sql`vacuum analyze`;
 }
 
-/** A lead as the table `event` stores it; an area outside the vocabulary is kept as posted. */
+/** Returns a lead as the table `event` stores it. */
 export function toStored(raw: string) {
   const verdict = validate(raw, new Map());
   if (verdict.kind !== "valid") {
@@ -93,7 +92,7 @@ export function toStored(raw: string) {
   return { content, flags: `{${flags.join(",")}}`, lead: JSON.stringify(lead), raw, extra };
 }
 
-/** Normalized leads to copy, as large as posted ones, and their keys. */
+/** Creates tables with the leads to copy and with the intake keys. */
 async function createSamples(sql: postgres.Sql, bodies: readonly string[]): Promise<void> {
   const samples = bodies.map((raw, number) => ({ number, ...toStored(raw) }));
   await sql`

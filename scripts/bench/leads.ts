@@ -1,6 +1,6 @@
-/** Realistic leads: varied, 500 to 700 bytes, the same ones in every run. */
+/** Generates realistic leads of 500 to 730 bytes, the same in every run. */
 
-import { Luck } from "../demo/people.ts";
+import { SeededRandom } from "../demo/people.ts";
 
 const firstNames = ["Ada", "José", "Grace", "Linus", "Zoë", "Margaret", "Dennis", "Barbara", "Ken"];
 const lastNames = ["Lovelace", "García", "Hopper", "Van der Berg", "O'Neill", "Hamilton", "Nguyễn"];
@@ -29,40 +29,40 @@ const sentences = [
 const phones = ["(512) 555-01##", "+1 208 555 01##", "416.555.01##", "801-555-01##", "16515550 1##"];
 
 /**
- * Generates `count` request bodies. Half have a cost, a tenth have unknown fields, 3 % an area outside the vocabulary and
- * 2 % a foreign phone number.
+ * Generates `count` request bodies. Half have a cost, a tenth have unknown fields, 3 % an area outside the vocabulary
+ * and 2 % a foreign phone number.
  */
 export function makeBodies(count: number): string[] {
-  const luck = new Luck(20_260_824);
+  const random = new SeededRandom(20_260_824);
   const makeBody = (index: number): string => {
-    const first = luck.pick(firstNames);
-    const last = luck.pick(lastNames);
-    const { city, state, zip } = luck.pick(cities);
-    const digits = String(luck.below(100)).padStart(2, "0");
-    let details = luck.pick(sentences);
+    const first = random.pick(firstNames);
+    const last = random.pick(lastNames);
+    const { city, state, zip } = random.pick(cities);
+    const digits = String(random.integerBelow(100)).padStart(2, "0");
+    let details = random.pick(sentences);
     const lead = {
       first_name: first,
       last_name: last,
-      phone: luck.next() < 0.02 ? "+44 20 7946 0958" : luck.pick(phones).replace("##", digits),
+      phone: random.next() < 0.02 ? "+44 20 7946 0958" : random.pick(phones).replace("##", digits),
       email: `${first}.${index}@Example-${digits}.com`.normalize("NFD").replaceAll(/[^\w.@-]/g, ""),
-      street_address: `${1 + luck.below(9_000)} ${luck.pick(streets)}`,
+      street_address: `${1 + random.integerBelow(9_000)} ${random.pick(streets)}`,
       city,
       state,
       zip,
       country: city === "Toronto" ? "Canada" : "US",
-      project_area: luck.next() < 0.03 ? luck.pick(unknownAreas) : luck.pick(areas),
-      project_service: luck.pick(services),
-      project_material: luck.pick(materials),
+      project_area: random.next() < 0.03 ? random.pick(unknownAreas) : random.pick(areas),
+      project_service: random.pick(services),
+      project_material: random.pick(materials),
       project_details: "",
       external_id: `prov-${(index * 7_919 + 1_000_003).toString(36)}-${digits}`,
-      ...(luck.next() < 0.5 ? { cost: Math.round(500 + luck.next() * 9_500) / 100 } : {}),
-      ...(luck.next() < 0.1
-        ? { utm_source: "search", landing_page: `/quotes/${luck.pick(areas)}`, score: 0.87 }
+      ...(random.next() < 0.5 ? { cost: Math.round(500 + random.next() * 9_500) / 100 } : {}),
+      ...(random.next() < 0.1
+        ? { utm_source: "search", landing_page: `/quotes/${random.pick(areas)}`, score: 0.87 }
         : {}),
     };
-    const sizeWanted = 500 + luck.below(160);
+    const sizeWanted = 500 + random.integerBelow(160);
     while (JSON.stringify(lead).length + details.length < sizeWanted) {
-      details += `${luck.next() < 0.2 ? "\n" : " "}${luck.pick(sentences)}`;
+      details += `${random.next() < 0.2 ? "\n" : " "}${random.pick(sentences)}`;
     }
     return JSON.stringify({ ...lead, project_details: details });
   };

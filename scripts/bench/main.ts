@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- SUITE`: measures this service side by side with its peers, or with another checkout (`--against`), and
- * prints each one's figures and their ratios.
+ * `npm run bench -- SUITE`: measures this service side by side with its peers, or with another checkout (`--against`),
+ * and prints the figures of each side and their ratios.
  */
 
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
@@ -14,12 +14,12 @@ import { intake } from "./intake.ts";
 import { makeBodies } from "./leads.ts";
 import { type Bench, measure, type Options, type Suite } from "./measure.ts";
 import { writeLoad } from "./posting.ts";
-import { buildFolder, openTree, run, say, thisTree } from "./programs.ts";
-import { Stage } from "./stage.ts";
+import { buildFolder, logProgress, openCheckout, run, thisCheckout } from "./programs.ts";
+import { BenchServer } from "./stage.ts";
 
 const suites: Readonly<Record<string, Suite>> = { intake, delivery, curve };
 
-/** Distinct bodies to cycle through. */
+/** The number of distinct bodies. */
 const bodyCount = 2_000;
 
 const help = `npm run bench -- SUITE [options]
@@ -41,8 +41,8 @@ async function installPeers(): Promise<void> {
   const installed = join(folder, "node_modules", ".package-lock.json");
   const lock = join(folder, "package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
-  say("npm ci --prefix scripts/bench");
-  // With the whole environment, which may have a proxy or a certificate.
+  logProgress("npm ci --prefix scripts/bench");
+  // npm gets the whole environment, because it may contain a proxy or a certificate.
   await run("npm", ["ci", "--prefix", folder], { timeoutMs: 300_000, env: process.env });
   // A second copy of Node's types would break Deno's type check of the repository.
   rmSync(join(folder, "node_modules", "@types"), { recursive: true, force: true });
@@ -52,24 +52,32 @@ async function main(suite: Suite, options: Options, against: string | undefined)
   mkdirSync(buildFolder, { recursive: true });
   const [load = 0] = loadavg();
   if (load > 0.5) {
-    say(`The machine is busy (load ${load.toFixed(1)}): trust the ratios and processor time.`);
+    logProgress(
+      `The machine is busy (load ${load.toFixed(1)}): only the ratios and processor times are reliable.`,
+    );
   }
   if (suite.hasPackages && against === undefined) await installPeers();
-  const other = against === undefined ? undefined : await openTree(against);
-  const stage = await Stage.open();
+  const other = against === undefined ? undefined : await openCheckout(against);
+  const postgresServer = await BenchServer.open();
   try {
     const bodies = makeBodies(bodyCount);
-    const bench: Bench = { options, stage, tree: thisTree, bodies, load: writeLoad(bodies, stage.keys) };
+    const bench: Bench = {
+      options,
+      postgresServer,
+      checkout: thisCheckout,
+      bodies,
+      load: writeLoad(bodies, postgresServer.keys),
+    };
     for (const group of suite.groups(options)) {
       console.log((await measure(group, bench, other)).join("\n"));
     }
-    console.log(`\n${await stage.describe()}`);
+    console.log(`\n${await postgresServer.describe()}`);
   } finally {
-    await stage.close();
+    await postgresServer.close();
   }
 }
 
-/** @throws {Error} with a sentence for the terminal */
+/** @throws {Error} whose message is for the user */
 function readCommand(): { suite: Suite; options: Options; against: string | undefined } {
   const text = (value: string) => ({ type: "string", default: value }) as const;
   const { values, positionals: [name = "", further] } = parseArgs({
@@ -87,12 +95,12 @@ function readCommand(): { suite: Suite; options: Options; against: string | unde
   });
   const suite = suites[name];
   if (suite === undefined || further !== undefined) {
-    throw new Error(`Which of ${Object.keys(suites).join(", ")}?`);
+    throw new Error(`Choose one of ${Object.keys(suites).join(", ")}.`);
   }
   const list = (given: string) => given.split(",").map(Number).sort((a, b) => a - b);
   const { runtime, against } = values;
   if (runtime !== "node" && runtime !== "deno") {
-    throw new Error("--runtime is node or deno");
+    throw new Error("--runtime must be node or deno.");
   }
   const options: Options = {
     rounds: Number(values.rounds),
@@ -103,9 +111,10 @@ function readCommand(): { suite: Suite; options: Options; against: string | unde
     keys: list(values.keys),
     runtime,
   };
-  const numbers = [options.rounds, options.seconds, options.backlog, ...options.sizes, ...options.keys];
-  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0) || options.rounds === 0) {
-    throw new Error("The options take whole numbers.");
+  const { rounds, seconds, warmUpSeconds, backlog, sizes, keys } = options;
+  const numbers = [rounds, seconds, warmUpSeconds, backlog, ...sizes, ...keys];
+  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0) || rounds === 0) {
+    throw new Error("The options must be whole numbers, and --rounds at least 1.");
   }
   return { suite, options, against };
 }
@@ -115,6 +124,6 @@ try {
   await main(suite, options, against);
 } catch (error) {
   const isUsage = !(error instanceof Error) || !process.argv.slice(2).some((word) => word in suites);
-  say(isUsage ? `${(error as Error).message}\n\n${help}` : (error as Error).stack ?? String(error));
+  logProgress(isUsage ? `${(error as Error).message}\n\n${help}` : (error as Error).stack ?? String(error));
   process.exitCode = isUsage ? 2 : 1;
 }

@@ -1,38 +1,35 @@
-/**
- * Compares contenders: they run interleaved rounds, and each of our figures is also reported as a ratio to the peers'.
- */
+/** Compares contenders in interleaved rounds, and also reports each of our figures as a ratio to the peers'. */
 
-import { type Measures, say, type Tree } from "./programs.ts";
-import type { Stage } from "./stage.ts";
+import { type Checkout, logProgress, type Measures } from "./programs.ts";
+import type { BenchServer } from "./stage.ts";
 
-/** The files with leads and keys, one per line. */
+/** The paths of the files with leads and keys, one per line. */
 export interface Load {
   readonly bodiesFile: string;
   readonly keysFile: string;
 }
 
-/** A run's settings. */
 export interface Options {
   readonly rounds: number;
-  /** Measured seconds per round. */
+  /** The length of a round's measurement, in seconds. */
   readonly seconds: number;
-  /** Seconds before each round, not measured. */
+  /** The length of one warm-up run, in seconds. */
   readonly warmUpSeconds: number;
-  /** Curve: stored events and API keys, ascending. */
+  /** For the suite `curve`: the numbers of stored events, ascending. */
   readonly sizes: readonly number[];
+  /** For the suite `curve`: the numbers of API keys, ascending. */
   readonly keys: readonly number[];
-  /** Delivery: leads in the backlog. */
+  /** For the suite `delivery`: the number of leads in the backlog. */
   readonly backlog: number;
-  /** Our service's runtime. */
+  /** The runtime of our service. */
   readonly runtime: "node" | "deno";
 }
 
-/** What all contenders share. */
 export interface Bench {
   readonly options: Options;
-  readonly stage: Stage;
+  readonly postgresServer: BenchServer;
   /** The checkout of our service. */
-  readonly tree: Tree;
+  readonly checkout: Checkout;
   /** The leads to post, and the files that wrk and the other clients read. */
   readonly bodies: readonly string[];
   readonly load: Load;
@@ -45,63 +42,66 @@ export interface Contender {
 }
 
 /** Prepares a contender. */
-export type Open = (bench: Bench) => Contender | Promise<Contender>;
+export type OpenContender = (bench: Bench) => Contender | Promise<Contender>;
 
 /** Contenders whose rounds are interleaved. */
 export interface Group {
-  readonly ours: Readonly<Record<string, Open>>;
-  readonly peers?: Readonly<Record<string, Open>>;
+  readonly ours: Readonly<Record<string, OpenContender>>;
+  readonly peers?: Readonly<Record<string, OpenContender>>;
 }
 
-/** A suite of benchmarks. */
 export interface Suite {
   readonly about: string;
-  /** Whether its peers are in `scripts/bench/package.json`. */
+  /** Whether the suite's peers are in `scripts/bench/package.json`. */
   readonly hasPackages?: boolean;
   readonly groups: (options: Options) => readonly Group[];
 }
 
 type Samples = ReadonlyMap<string, readonly Measures[]>;
 
-/** Runs a group's rounds, comparing with `other` if given, else the peers; returns the report's lines. */
-export async function measure(group: Group, bench: Bench, other: Tree | undefined): Promise<string[]> {
+/** Runs a group's rounds against `other` or, without it, against the peers; returns the report's lines. */
+export async function measure(group: Group, bench: Bench, other: Checkout | undefined): Promise<string[]> {
   const ours = Object.keys(group.ours);
-  const named = (name: string, tree: Tree) => other === undefined ? name : `${name}, ${tree.name}`;
-  const trees = other === undefined ? [bench.tree] : [bench.tree, other];
-  const taking = Object.entries(group.ours).flatMap(([name, open]) =>
-    trees.map((tree) => ({ name: named(name, tree), open, bench: { ...bench, tree } }))
+  const named = (name: string, checkout: Checkout) =>
+    other === undefined ? name : `${name}, ${checkout.name}`;
+  const checkouts = other === undefined ? [bench.checkout] : [bench.checkout, other];
+  const entries = Object.entries(group.ours).flatMap(([name, open]) =>
+    checkouts.map((checkout) => ({ name: named(name, checkout), open, bench: { ...bench, checkout } }))
   );
   if (other === undefined) {
-    taking.push(...Object.entries(group.peers ?? {}).map(([name, open]) => ({ name, open, bench })));
+    entries.push(...Object.entries(group.peers ?? {}).map(([name, open]) => ({ name, open, bench })));
   }
   const contenders = new Map<string, Contender>();
   try {
-    for (const { name, open, bench } of taking) {
+    for (const { name, open, bench } of entries) {
       contenders.set(name, await open(bench));
     }
-    const samples = await takeTurns(contenders, bench.options.rounds);
+    const samples = await runRounds(contenders, bench.options.rounds);
     const pairs = ours.flatMap((name) =>
       other === undefined
         ? Object.keys(group.peers ?? {}).map((peer) => [name, peer] as const)
-        : [[named(name, bench.tree), named(name, other)] as const]
+        : [[named(name, bench.checkout), named(name, other)] as const]
     );
-    return [...report(samples), ...pairs.flatMap(([mine, theirs]) => compare(samples, mine, theirs))];
+    return [
+      ...report(samples),
+      ...pairs.flatMap(([ourName, peerName]) => compare(samples, ourName, peerName)),
+    ];
   } finally {
     for (const contender of contenders.values()) await contender.close?.();
   }
 }
 
-/** Rotates the order, so that no contender always goes first. */
-async function takeTurns(contenders: ReadonlyMap<string, Contender>, rounds: number): Promise<Samples> {
+/** Runs the rounds. The contenders' order rotates, so that none is always first. */
+async function runRounds(contenders: ReadonlyMap<string, Contender>, rounds: number): Promise<Samples> {
   const order = [...contenders];
   const samples = new Map(order.map(([name]): [string, Measures[]] => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (let turn = 0; turn < order.length; turn += 1) {
-      const [name, contender] = order[(round + turn) % order.length] as (typeof order)[number];
+    for (let position = 0; position < order.length; position += 1) {
+      const [name, contender] = order[(round + position) % order.length] as (typeof order)[number];
       const measures = await contender.run();
       samples.get(name)?.push(measures);
-      const figures = Object.entries(measures).map(([measure, value]) => `${measure} ${digits(value)}`);
-      say(`round ${round + 1}, ${name}: ${figures.join("; ")}`);
+      const figures = Object.entries(measures).map(([measure, value]) => `${measure} ${formatFigure(value)}`);
+      logProgress(`round ${round + 1}, ${name}: ${figures.join("; ")}`);
     }
   }
   return samples;
@@ -118,12 +118,12 @@ function report(samples: Samples): string[] {
   ]);
 }
 
-/** Ratios are computed within a round; the spread is over rounds. */
-function compare(samples: Samples, mine: string, theirs: string): string[] {
-  const [ours = [], peers = []] = [samples.get(mine), samples.get(theirs)];
+/** Computes the ratio of each figure within each round, and its spread over the rounds. */
+function compare(samples: Samples, ourName: string, peerName: string): string[] {
+  const [ours = [], peers = []] = [samples.get(ourName), samples.get(peerName)];
   const shared = Object.keys(ours[0] ?? {}).filter((measure) => measure in (peers[0] ?? {}));
   return [
-    `\n${mine} / ${theirs}`,
+    `\n${ourName} / ${peerName}`,
     ...shared.map((measure) => {
       const values = (rounds: readonly Measures[]) => rounds.map((round) => round[measure] as number);
       const [top, bottom] = [values(ours), values(peers)];
@@ -140,12 +140,14 @@ function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (sorted[middle - 1] as number + upper) / 2;
 }
 
-/** A number with at least three significant digits and thousands separators. */
-export function digits(value: number): string {
+/** Formats a number with thousands separators and at most three decimals, fewer for larger numbers. */
+export function formatFigure(value: number): string {
   const decimals = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 function withSpread(samples: readonly number[], middle = median(samples)): string {
-  return `${digits(middle)} (${digits(Math.min(...samples))}–${digits(Math.max(...samples))})`;
+  return `${formatFigure(middle)} (${formatFigure(Math.min(...samples))}–${
+    formatFigure(Math.max(...samples))
+  })`;
 }

@@ -1,26 +1,26 @@
-/** A round in which wrk posts leads to a server, and what the server wrote. */
+/** Runs rounds in which wrk posts leads to a server, and measures what the server wrote. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Bench, Load } from "./measure.ts";
-import { buildFolder, type Measures, memoryMiB, meter, type Program, run } from "./programs.ts";
+import { buildFolder, type Measures, memoryMiB, type Program, run, startCpuMeter } from "./programs.ts";
 import type { Database } from "./stage.ts";
 
 /** Starts a server that stores leads in the database. */
 export type Start = (bench: Bench, database: Database) => Promise<Program>;
 
-/** Requests in flight at saturation. */
-export const inFlight = 64;
+/** The number of requests in flight at saturation. */
+export const inFlightRequests = 64;
 
-/** Leads until V8 has compiled the hot code; a busy machine needs several runs. */
+/** The number of leads after which V8 has compiled the hot code; on a busy machine, one warm-up run posts fewer. */
 const warmUpLeads = 20_000;
 const warmUpRunsMax = 8;
 
 const scriptFile = fileURLToPath(new URL("lead.lua", import.meta.url));
 
-/** Writes the files of leads and keys for wrk; `name` names the keys' file. */
+/** Writes the files with leads and keys for wrk; `name` is the name of the file with the keys. */
 export function writeLoad(bodies: readonly string[], keys: readonly string[], name = "keys"): Load {
   const load = { bodiesFile: join(buildFolder, "bodies.jsonl"), keysFile: join(buildFolder, `${name}.txt`) };
   writeFileSync(load.bodiesFile, bodies.map((body) => `${body}\n`).join(""));
@@ -29,19 +29,19 @@ export function writeLoad(bodies: readonly string[], keys: readonly string[], na
 }
 
 /** The output of `lead.lua`. */
-interface Posts {
+interface LoadResult {
   readonly requests: number;
   readonly durationUs: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Processor time of wrk itself. */
+  /** The processor time of wrk itself. */
   readonly processorUs: number;
   readonly failed: number;
 }
 
-/** @throws {Error} if a response was an error or a connection failed */
-async function post(url: string, load: Load, connections: number, seconds: number): Promise<Posts> {
-  const said = await run("wrk", [
+/** @throws {Error} if a response is an error or a connection fails */
+async function post(url: string, load: Load, connections: number, seconds: number): Promise<LoadResult> {
+  const output = await run("wrk", [
     // On two cores a second thread would only compete with the server.
     "--threads=1",
     `--connections=${connections}`,
@@ -54,80 +54,82 @@ async function post(url: string, load: Load, connections: number, seconds: numbe
     load.keysFile,
     randomBytes(5).toString("hex"),
   ], { timeoutMs: (seconds + 15) * 1_000 });
-  const result = JSON.parse(/^RESULT (.*)$/m.exec(said)?.[1] ?? "{}") as Posts;
+  const result = JSON.parse(/^RESULT (.*)$/m.exec(output)?.[1] ?? "{}") as LoadResult;
   if (result.failed !== 0) {
-    throw new Error(`Not every request was accepted:\n${said}`);
+    throw new Error(`Not every request was accepted:\n${output}`);
   }
   return result;
 }
 
 /** Warms a target up and measures it. */
 export async function loadTarget(
-  { options, stage, load }: Bench,
+  { options, postgresServer, load }: Bench,
   target: Program,
-  connections = inFlight,
-): Promise<{ measures: Measures; answers: number; unanswered: number }> {
+  connections = inFlightRequests,
+): Promise<{ measures: Measures; responseCount: number; unansweredCount: number }> {
   const url = `${target.urls.intake}/v1/intake`;
-  let answers = 0;
-  // wrk exits with requests still in flight.
-  let unanswered = connections;
-  for (let runs = 0; runs < warmUpRunsMax && answers < warmUpLeads; runs += 1) {
-    answers += (await post(url, load, connections, options.warmUpSeconds)).requests;
-    unanswered += connections;
+  let responses = 0;
+  // Each run of wrk exits with requests still in flight.
+  let inFlightAtExit = connections;
+  for (let runs = 0; runs < warmUpRunsMax && responses < warmUpLeads; runs += 1) {
+    responses += (await post(url, load, connections, options.warmUpSeconds)).requests;
+    inFlightAtExit += connections;
   }
-  const spent = meter({ server: target.pid, PostgreSQL: stage.pid });
-  const found = await post(url, load, connections, options.seconds);
-  if (found.requests === 0) {
-    throw new Error(`${url} has answered nothing in time`);
+  const spent = startCpuMeter({ server: target.pid, PostgreSQL: postgresServer.pid });
+  const posts = await post(url, load, connections, options.seconds);
+  if (posts.requests === 0) {
+    throw new Error(`${url} has not responded in time`);
   }
-  const usage = spent(found.requests, "lead");
+  const usage = spent(posts.requests, "lead");
   const measures = {
-    "leads/s": found.requests / (found.durationUs / 1e6),
-    "median ms": found.p50Us / 1_000,
-    "99th percentile ms": found.p99Us / 1_000,
+    "leads/s": posts.requests / (posts.durationUs / 1e6),
+    "median ms": posts.p50Us / 1_000,
+    "99th percentile ms": posts.p99Us / 1_000,
     ...usage,
     "server and PostgreSQL, processor µs per lead": Object.values(usage).reduce((sum, us) => sum + us, 0),
-    "wrk, processor µs per lead": found.processorUs / found.requests,
+    "wrk, processor µs per lead": posts.processorUs / posts.requests,
     "MiB resident, highest": memoryMiB(target.pid, "VmHWM"),
     "MiB resident, at the end": memoryMiB(target.pid, "VmRSS"),
   };
-  return { measures, answers: answers + found.requests, unanswered };
+  return { measures, responseCount: responses + posts.requests, unansweredCount: inFlightAtExit };
 }
 
 /**
- * Runs a round of a target that stores leads; writes are counted over its whole lifetime, warm-up included.
+ * Runs a round for a target that stores leads. Writes are counted over the target's whole lifetime, including the warm-up.
  *
- * @throws {Error} if the store lacks an acknowledged lead
+ * @throws {Error} if the numbers of acknowledged, stored and logged leads contradict each other
  */
-export async function onStore(
+export async function measureStore(
   bench: Bench,
   database: Database,
   start: Start,
-  connections = inFlight,
+  connections = inFlightRequests,
 ): Promise<Measures> {
-  const { stage } = bench;
+  const { postgresServer } = bench;
   const [newest] = await database.sql<{ id: string }[]>`select coalesce(max(event_id), '') as id from event`;
-  const before = await stage.counters();
+  const before = await postgresServer.counters();
   const target = await start(bench, database);
-  const { measures, answers, unanswered } = await loadTarget(bench, target, connections).finally(() =>
-    target.stop()
-  );
-  await database.quiet();
-  const after = await stage.counters();
+  const { measures, responseCount, unansweredCount } = await loadTarget(
+    bench,
+    target,
+    connections,
+  ).finally(() => target.stop());
+  await database.waitForClients();
+  const after = await postgresServer.counters();
   const [row] = await database.sql<{ n: number }[]>`
     select count(*)::int as n from event where event_id > ${newest?.id ?? ""}`;
   const stored = row?.n ?? 0;
-  if (stored < answers || stored > answers + unanswered) {
-    throw new Error(`${answers} leads were acknowledged, and ${stored} are in the store`);
+  if (stored < responseCount || stored > responseCount + unansweredCount) {
+    throw new Error(`${responseCount} leads were acknowledged, but ${stored} are in the store`);
   }
   const lines = readFileSync(target.logFile).reduce((count, byte) => byte === 10 ? count + 1 : count, 0);
-  if (target.logFile.includes("service") && lines < answers) {
-    throw new Error(`${answers} answers were given, and the access log has ${lines} lines`);
+  if (target.logFile.includes("service") && lines < responseCount) {
+    throw new Error(`There were ${responseCount} responses, but the access log has ${lines} lines`);
   }
   return {
     ...measures,
     "leads stored": stored,
-    "WAL syncs a lead": (after.syncs - before.syncs) / stored,
-    "WAL bytes a lead": (after.bytes - before.bytes) / stored,
+    "WAL syncs per lead": (after.syncs - before.syncs) / stored,
+    "WAL bytes per lead": (after.bytes - before.bytes) / stored,
   };
 }

@@ -1,4 +1,4 @@
-/** A benchmark's processes and their resource use; all of them end with the benchmark. */
+/** Runs a benchmark's processes, which end with the benchmark, and measures their resource use. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -9,33 +9,31 @@ import { promisify } from "node:util";
 import { denoFlags } from "../../src/settings/deno_flags.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { childrenOf } from "../processes.ts";
-import { postWatchdog } from "../watchdog.ts";
+import { startWatchdog } from "../watchdog.ts";
 
 /** A process's environment, in addition to `PATH` and `HOME`. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A round's figures, by name and unit. */
+/** A round's figures, keyed by their name and unit. */
 export type Measures = Readonly<Record<string, number>>;
 
-/** A running process and its addresses. */
 export interface Program {
   readonly pid: number;
-  /** Addresses by listener. */
+  /** The URLs by listener. */
   readonly urls: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** Stops it; resolves when it has exited. */
+  /** Stops the process; resolves when it has exited. */
   stop(): Promise<void>;
 }
 
-/** A checkout. */
-export interface Tree {
+export interface Checkout {
   readonly name: string;
   readonly folder: string;
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where a benchmark writes its files. */
+/** The folder for a benchmark's files. */
 export const buildFolder = join(root, "build/bench");
 
 /** The Node for the peers, even if Deno runs the benchmark. */
@@ -43,16 +41,16 @@ export const node = process.versions.deno === undefined
   ? process.execPath
   : join(root, "node_modules/.bin/node");
 
-/** This file's checkout. */
-export const thisTree: Tree = { name: "this tree", folder: root };
+/** The checkout that contains this file. */
+export const thisCheckout: Checkout = { name: "this checkout", folder: root };
 
 const startTimeoutMs = 20_000;
 const stopTimeoutMs = 25_000;
-/** Between reads of a log. */
+/** How often a log is read. */
 const pollMs = 5;
 
 /** Prints to standard error; standard output is for results. */
-export function say(line: string): void {
+export function logProgress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
@@ -61,7 +59,7 @@ const environment = (env: Environment = {}) => ({ PATH: process.env.PATH, HOME: 
 /**
  * Runs a process and returns its standard output.
  *
- * @throws {Error} with its standard error, if it fails or runs longer than `timeoutMs`
+ * @throws {Error} with the process's standard error, if it fails or runs longer than `timeoutMs`
  */
 export async function run(
   command: string,
@@ -73,9 +71,9 @@ export async function run(
 }
 
 /**
- * Another checkout: a folder, or a commit that is checked out into the build folder and uses this tree's packages.
+ * Opens another checkout: a folder, or a commit, which is checked out into the build folder with this checkout's packages.
  */
-export async function openTree(reference: string): Promise<Tree> {
+export async function openCheckout(reference: string): Promise<Checkout> {
   if (existsSync(join(reference, "src/main.ts"))) {
     return { name: reference, folder: resolve(reference) };
   }
@@ -91,10 +89,10 @@ export async function openTree(reference: string): Promise<Tree> {
 }
 
 /**
- * Starts a process and waits for `"event":"started"` in its log, or, with `listener`, until that surface listens. The peers
- * log the same events.
+ * Starts a process and waits for `"event":"started"` in its log, or, with `listener`, until that surface listens. The
+ * peers log the same events.
  *
- * @throws {Error} with the end of its log, if it does not start
+ * @throws {Error} with the end of the process's log, if it does not start
  */
 export async function startProgram(
   name: string,
@@ -105,18 +103,18 @@ export async function startProgram(
   const log = openSync(logFile, "w");
   const child = spawn(command, args, { cwd, env: environment(env), stdio: ["ignore", log, log] });
   closeSync(log);
-  child.once("error", (error) => say(error.message));
+  child.once("error", (error) => logProgress(error.message));
   if (child.pid !== undefined) {
-    const watchdog = postWatchdog('kill -KILL "$1"', { args: [String(child.pid)] });
+    const watchdog = startWatchdog('kill -KILL "$1"', { args: [String(child.pid)] });
     child.once("exit", () => watchdog.dismiss());
   }
-  const awaited = listener === undefined ? '"event":"started"' : `"surface":"${listener}"`;
+  const startMark = listener === undefined ? '"event":"started"' : `"surface":"${listener}"`;
   const deadlineMs = performance.now() + startTimeoutMs;
   while (true) {
-    // Check for its exit before reading the log, so that no line is missed.
+    // The end is checked before the log is read, so that no line is missed.
     const failed = hasEnded(child) || performance.now() > deadlineMs;
     const lines = readFileSync(logFile, "utf8").split("\n");
-    if (lines.slice(0, -1).some((line) => line.includes(awaited))) {
+    if (lines.slice(0, -1).some((line) => line.includes(startMark))) {
       const listening = lines.filter((line) => line.includes('"event":"listening"'));
       const urls = listening.map((line) => JSON.parse(line)).map(({ surface, url }) => [surface, url]);
       return { pid: child.pid as number, urls: Object.fromEntries(urls), logFile, stop: () => stop(child) };
@@ -135,10 +133,10 @@ function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
-  const gone = new Promise((settle) => child.once("exit", settle));
+  const exited = new Promise((resolve) => child.once("exit", resolve));
   const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
   child.kill("SIGTERM");
-  await gone;
+  await exited;
   clearTimeout(timer);
 }
 
@@ -147,7 +145,7 @@ const settings = (pattern: RegExp, value: string) =>
     Object.keys(variables).filter((name) => pattern.test(name)).map((name) => [name, value]),
   );
 
-/** Limits too high to refuse anything, and a free port for each surface. */
+/** Settings with limits that refuse nothing, and with a free port for each surface. */
 const benchSettings = {
   ...settings(/_(PER_MINUTE|BURST)$/, "999999999"),
   ...settings(/_LISTEN$/, "127.0.0.1:0"),
@@ -155,28 +153,31 @@ const benchSettings = {
 
 const building = new Map<string, Promise<unknown>>();
 
-/** Builds a release's program once per run and returns its path in the checkout. */
-export async function buildService({ folder }: Tree): Promise<string> {
+/** Builds the bundled service once per run and returns its path in the checkout. */
+export async function buildService({ folder }: Checkout): Promise<string> {
   const built = building.get(folder) ?? run(node, ["scripts/build.ts"], { cwd: folder, timeoutMs: 60_000 });
   building.set(folder, built);
   await built;
   return "build/programs/service.js";
 }
 
-/** Starts a checkout's service as in a release, with Node's flags from `npm run service`. */
+/** Starts a checkout's service: on Node, bundled and with the flags of `npm run service`; on Deno, from its sources. */
 export async function startService(
-  { tree, options }: { readonly tree: Tree; readonly options: { readonly runtime: "node" | "deno" } },
+  { checkout, options }: {
+    readonly checkout: Checkout;
+    readonly options: { readonly runtime: "node" | "deno" };
+  },
   env: Readonly<Record<string, string>>,
   listener?: string,
 ): Promise<Program> {
   const given = { ...benchSettings, ...env };
-  const { scripts } = JSON.parse(readFileSync(join(tree.folder, "package.json"), "utf8"));
+  const { scripts } = JSON.parse(readFileSync(join(checkout.folder, "package.json"), "utf8"));
   const nodeFlags = String(scripts.service).split(" ").filter((word) => /^--[\w-]+=/.test(word));
   const command = options.runtime === "deno"
     ? [join(root, "node_modules/.bin/deno"), "run", ...denoFlags(given), "src/main.ts"]
-    : [node, ...nodeFlags, await buildService(tree)];
-  const name = tree === thisTree ? "service" : "service_other";
-  return await startProgram(name, command, { cwd: tree.folder, env: given, listener });
+    : [node, ...nodeFlags, await buildService(checkout)];
+  const name = checkout === thisCheckout ? "service" : "service_other";
+  return await startProgram(name, command, { cwd: checkout.folder, env: given, listener });
 }
 
 /** Starts a program from `peers/`. */
@@ -191,19 +192,19 @@ export function startPeer(
   });
 }
 
-/** A process's memory in MiB: `VmRSS` is resident, `VmHWM` its peak. */
+/** Returns a process's memory in MiB: `VmRSS` is the resident memory, `VmHWM` its peak. */
 export function memoryMiB(pid: number, name: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
 }
 
-/** Processor seconds of a process and its children, including those that have exited. */
+/** Returns the processor seconds of a process and its children, including those that have exited. */
 export function cpuSeconds(pid: number): number {
   const [own = 0, ended = 0] = ticks(pid);
   return (own + ended + childrenOf(pid).reduce((sum, child) => sum + (ticks(child.pid)[0] ?? 0), 0)) / 100;
 }
 
-/** Of a process and its exited children, in clock ticks of 10 ms. */
+/** Returns the processor time of a process and of its exited children, in clock ticks of 10 ms. */
 function ticks(pid: number): readonly number[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -216,8 +217,10 @@ function ticks(pid: number): readonly number[] {
   }
 }
 
-/** Starts counting processor time; the returned function divides it by a count. */
-export function meter(pids: Readonly<Record<string, number>>): (count: number, what: string) => Measures {
+/** Starts counting processor time. The returned function divides the time since then by a count. */
+export function startCpuMeter(
+  pids: Readonly<Record<string, number>>,
+): (count: number, what: string) => Measures {
   const read = () => Object.entries(pids).map(([name, pid]): [string, number] => [name, cpuSeconds(pid)]);
   const before = new Map(read());
   return (count, what) =>

@@ -1,32 +1,30 @@
 /**
- * The HTTP sink, a separate process that answers 200 to every delivery and counts. It only splits bytes, so that the
- * benchmark measures the sender.
+ * Runs the HTTP sink, a separate process that responds with 200 to every delivery and counts it. It parses as little as
+ * possible, so that the benchmark measures the sender.
  */
 
 import net, { type AddressInfo, type Socket } from "node:net";
 
 const respond = (body: string) =>
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-const answer = Buffer.from(respond("{}"));
+const okResponse = Buffer.from(respond("{}"));
 
 const events = new Set<string>();
 let requests = 0;
 let firstNs = 0;
 let fault = "";
 
-/** Answers a request; `head` is everything before the empty line. */
-function take(head: string, socket: Socket): void {
+/** Responds to a request; `head` is the text before the empty line. */
+function respondTo(head: string, socket: Socket): void {
   const id = /^PUT \/v1\/events\/(\w+) HTTP\/1\.1\r\n/.exec(head)?.[1];
   if (id !== undefined) {
     firstNs ||= Number(process.hrtime.bigint());
     requests += 1;
     events.add(id);
-    socket.write(answer);
+    socket.write(okResponse);
   } else if (head.startsWith("GET /arrived ")) {
     socket.write(respond(JSON.stringify({ requests, distinct: events.size, firstNs, fault })));
-  } // What the delivery asks of each connection first, and now and then.
-  else if (head.startsWith("GET /healthz ")) socket.write(answer);
-  else fault ||= `Not a delivery: ${head.split("\r\n")[0]}`;
+  } else fault ||= `Not a delivery: ${head.split("\r\n")[0]}`;
 }
 
 const server = net.createServer((socket) => {
@@ -40,11 +38,11 @@ const server = net.createServer((socket) => {
       const head = held.toString("latin1", 0, headEnd);
       const end = headEnd + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
       if (held.length < end) break;
-      take(head, socket);
+      respondTo(head, socket);
       held = held.subarray(end);
     }
   });
-  // The sender may be killed.
+  // A sender that is killed may reset the connection.
   socket.on("error", () => socket.destroy());
 });
 server.listen(0, "127.0.0.1", () => {

@@ -1,17 +1,17 @@
 /**
- * The contenders' PostgreSQL: one server and one set of settings; every database is a copy of a migrated and seeded
- * template.
+ * Runs the contenders' PostgreSQL: one server with one set of settings. Every database is a copy of a migrated and
+ * seeded template.
  */
 
 import { createHash, getRandomValues } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { makeKey } from "../../src/contract/api_key.ts";
+import { generateKey } from "../../src/contract/api_key.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
-import { node, run, type Tree } from "./programs.ts";
+import { type Checkout, node, run } from "./programs.ts";
 
-/** `max_wal_size` and `checkpoint_timeout` are high, so that no round has a checkpoint. */
+// With high `max_wal_size` and `checkpoint_timeout`, no round contains a checkpoint.
 const settings = {
   fsync: "on",
   full_page_writes: "on",
@@ -23,7 +23,7 @@ const settings = {
   max_connections: 200,
 } as const;
 
-/** The template's API keys, each with its own campaign, so that no spend row is contended. */
+/** The number of API keys in the template. Each has its own campaign, so that no spend row is contended. */
 export const keyCount = 16;
 
 /** A copy of the template. */
@@ -32,8 +32,8 @@ export interface Database {
   readonly url: string;
   readonly sql: postgres.Sql;
   /** Waits until no other client is connected, so that statistics are complete. */
-  quiet(): Promise<void>;
-  /** Closes our own connection, so that the database can be a template. */
+  waitForClients(): Promise<void>;
+  /** Closes our own connection, so that the database can be copied. */
   disconnect(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface Counters {
   readonly bytes: number;
 }
 
-/** Adds a tenant with a route, and a campaign and an intake key per given key. */
+/** Adds, for each given key, a tenant with a route, a campaign and the intake key. */
 export async function addKeys(sql: postgres.Sql, keys: readonly string[]): Promise<void> {
   const digests = keys.map((key) => createHash("sha256").update(key).digest("hex"));
   await sql`
@@ -60,20 +60,18 @@ export async function addKeys(sql: postgres.Sql, keys: readonly string[]): Promi
   await sql`vacuum analyze`;
 }
 
-/** New intake keys. */
 export const makeKeys = (count: number) =>
   Array.from(
     { length: count },
-    () => makeKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes)),
+    () => generateKey({ surface: "intake", sandbox: false }, (bytes) => getRandomValues(bytes)),
   );
 
-/** The running server. */
-export class Stage {
-  /** API keys that are valid in every database. */
+export class BenchServer {
+  /** The API keys that are valid in every database. */
   readonly keys = makeKeys(keyCount);
   readonly #server: EmbeddedPostgres;
   readonly #admin: postgres.Sql;
-  readonly #templates = new Map<Tree, string>();
+  readonly #templates = new Map<Checkout, string>();
   #databases = 0;
 
   constructor(server: EmbeddedPostgres) {
@@ -81,12 +79,10 @@ export class Stage {
     this.#admin = connect(server.url);
   }
 
-  /** Starts the server. */
-  static async open(): Promise<Stage> {
-    return new Stage(await startPostgres({ settings }));
+  static async open(): Promise<BenchServer> {
+    return new BenchServer(await startPostgres({ settings }));
   }
 
-  /** The server's data folder. */
   get dataFolder(): string {
     return this.#server.dataFolder;
   }
@@ -96,7 +92,7 @@ export class Stage {
     return this.#server.pid;
   }
 
-  /** The server's version and settings. */
+  /** Returns the server's version and settings as text. */
   async describe(): Promise<string> {
     const rows = await this.#admin<{ name: string; value: string }[]>`
       select name, current_setting(name) as value
@@ -104,18 +100,18 @@ export class Stage {
     return `PostgreSQL: ${rows.map(({ name, value }) => `${name} ${value}`).join(", ")}`;
   }
 
-  /** A new database for a tree's service. */
-  async createDatabase(tree: Tree): Promise<Database> {
-    let template = this.#templates.get(tree);
+  /** Creates a database with the schema of a checkout. */
+  async createDatabase(checkout: Checkout): Promise<Database> {
+    let template = this.#templates.get(checkout);
     if (template === undefined) {
       template = `template_${this.#templates.size}`;
       await this.#admin`create database ${this.#admin(template)}`;
       const url = this.#server.databaseUrl(template);
-      const migrate = [join(tree.folder, "scripts/migrate.ts")];
+      const migrate = [join(checkout.folder, "scripts/migrate.ts")];
       await run(node, migrate, { env: { DATABASE_URL: url }, timeoutMs: 60_000 });
       const sql = connect(url);
       await addKeys(sql, this.keys).finally(() => sql.end({ timeout: 5 }));
-      this.#templates.set(tree, template);
+      this.#templates.set(checkout, template);
     }
     return await this.#copy(template);
   }
@@ -131,7 +127,7 @@ export class Stage {
       name,
       url,
       sql,
-      quiet: async () => {
+      waitForClients: async () => {
         for (let attempt = 0; attempt < 500; attempt += 1) {
           const [row] = await this.#admin<{ n: number }[]>`
             select count(*)::int as n from pg_stat_activity
@@ -139,7 +135,7 @@ export class Stage {
           if (row?.n === 0) return;
           await delay(20);
         }
-        throw new Error(`A client stays connected to ${name}`);
+        throw new Error(`A client is still connected to ${name}`);
       },
       disconnect: () => sql.end({ timeout: 5 }),
       drop: async () => {
@@ -149,8 +145,8 @@ export class Stage {
     };
   }
 
-  /** Provides an unused database for a tree's service, or a copy of the named one, after a checkpoint. */
-  async lend<T>(from: Tree | string, work: (database: Database) => Promise<T>): Promise<T> {
+  /** Calls `work` with a new database for a checkout or a copy of the named one, after a checkpoint; then drops it. */
+  async withDatabase<T>(from: Checkout | string, work: (database: Database) => Promise<T>): Promise<T> {
     const database = await (typeof from === "string" ? this.#copy(from) : this.createDatabase(from));
     await this.checkpoint();
     try {
@@ -160,7 +156,7 @@ export class Stage {
     }
   }
 
-  /** The totals; a connection's statistics count once it is closed. */
+  /** Reads the totals, which may lack the latest syncs of open connections. */
   async counters(): Promise<Counters> {
     const [row] = await this.#admin<[Counters]>`
       select
@@ -169,7 +165,7 @@ export class Stage {
     return row;
   }
 
-  /** Runs a checkpoint, so that no contender pays for the previous one. */
+  /** Runs a checkpoint, so that no contender pays for the writes of the previous one. */
   async checkpoint(): Promise<void> {
     await this.#admin`checkpoint`;
   }

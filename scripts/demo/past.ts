@@ -1,16 +1,15 @@
 /**
- * Runs the store's functions at past times, in one transaction with its own clock. Other sessions never see that clock, and
- * an aborted run leaves nothing.
+ * Runs the store's functions at past times, in one transaction with its own clock. Other sessions never read that
+ * clock, and an aborted run changes nothing.
  */
 
 import { readFileSync } from "node:fs";
 import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
 import type { Pool } from "../../src/store/pool.ts";
 
-/** The store at a chosen time. */
-export interface Past {
+export interface PastDatabase {
   readonly pool: Pool;
-  /** Sets the time of everything that follows. */
+  /** Sets the clock for everything that follows. */
   at(timeMs: number): Promise<void>;
 }
 
@@ -18,14 +17,17 @@ const deadlineMs = 60_000;
 const realClock = new URL("../../sql/functions/service_clock.sql", import.meta.url);
 
 /**
- * Runs `work` and commits all of it or nothing.
+ * Runs `work`, and commits all of its changes or none.
  *
- * @throws {Error} what `work` throws, or that the connection was lost; nothing is committed then
+ * @throws {Error} if `work` throws or the connection was lost; nothing is committed
  */
-export async function inThePast(databaseUrl: string, work: (past: Past) => Promise<void>): Promise<void> {
+export async function inThePast(
+  databaseUrl: string,
+  work: (past: PastDatabase) => Promise<void>,
+): Promise<void> {
   const pool = openAdminPool(databaseUrl, "npm run demo");
   const run = (text: string) => pool.run(deadlineMs, (sql) => sql.unsafe(text));
-  // After a lost connection the pool would continue on another one, outside the transaction.
+  // After a lost connection, the pool would continue on another one, outside the transaction.
   const session = async () => (await run("select pg_backend_pid() as pid, txid_current() as id"))[0];
   try {
     await run("begin");

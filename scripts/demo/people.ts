@@ -1,17 +1,16 @@
 /**
- * Invented people and their requests, reproducible from a seed. Names are historical, phone numbers use the 555 exchange,
- * and addresses use example domains, so that none belongs to a real person.
+ * Generates fictional people and their requests, reproducibly from a seed. Phone numbers are in the reserved range 555-0100 to
+ * 555-0199, and email addresses use example domains, so none belongs to a real person.
  */
 
-/** A seeded random generator. */
-export class Luck {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed;
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -19,16 +18,16 @@ export class Luck {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  below(count: number): number {
+  integerBelow(count: number): number {
     return Math.floor(this.next() * count);
   }
 
-  pick<T>(from: readonly T[]): T {
-    return from[this.below(from.length)] as T;
+  pick<T>(items: readonly T[]): T {
+    return items[this.integerBelow(items.length)] as T;
   }
 
-  /** A random integer with this mean. */
-  about(mean: number): number {
+  /** Returns a random integer whose expected value is `mean`. */
+  integerAround(mean: number): number {
     return Math.floor(mean) + (this.next() < mean % 1 ? 1 : 0);
   }
 }
@@ -51,37 +50,43 @@ const services = ["replacement", "repair", "remodel", "maintain"] as const;
 const details = [
   "There is a leak above the stairs, and it gets worse with every rain.",
   "We would like to have it done before the holidays.\nPlease call in the evening.",
-  "Second floor of a house of 1924; the first offer seemed high.",
-  "Storm damage, the insurance has the pictures.",
+  "Second floor of a 1924 house; the first quote seemed high.",
+  "Storm damage; our insurance company has the photos.",
 ];
 
-/** A provider's lead. */
-export function inventLead(luck: Luck, areas: readonly string[]): Record<string, unknown> {
-  const [city, state, zip, code] = luck.pick(places);
-  const [first, last] = [luck.pick(firstNames), luck.pick(lastNames)];
-  const line = String(100 + luck.below(100)).padStart(4, "0");
-  const phone = luck.next() < 0.03 ? "ask for extension 12" : `(${code}) 555-${line}`;
+/** Returns a provider's lead. */
+export function randomLead(random: SeededRandom, areas: readonly string[]): Record<string, unknown> {
+  const [city, state, zip, code] = random.pick(places);
+  const [first, last] = [random.pick(firstNames), random.pick(lastNames)];
+  const line = String(100 + random.integerBelow(100)).padStart(4, "0");
+  const phone = random.next() < 0.03 ? "ask for extension 12" : `(${code}) 555-${line}`;
   return {
     first_name: first,
     last_name: last,
     phone,
-    ...(luck.next() < 0.8 ? { email: `${first}.${last}${luck.below(1000)}@example.com`.toLowerCase() } : {}),
-    ...(luck.next() < 0.7 ? { street_address: `${1 + luck.below(9900)} Example Street` } : {}),
+    ...(random.next() < 0.8
+      ? { email: `${first}.${last}${random.integerBelow(1000)}@example.com`.toLowerCase() }
+      : {}),
+    ...(random.next() < 0.7 ? { street_address: `${1 + random.integerBelow(9900)} Example Street` } : {}),
     ...{ city, state, zip },
-    project_area: luck.next() < 0.04 ? luck.pick(["wine cellar", "gazebo", "tree house"]) : luck.pick(areas),
-    project_service: luck.pick(services),
-    ...(luck.next() < 0.4 ? { project_details: luck.pick(details) } : {}),
-    cost: 15 + luck.below(60) + 0.5 * luck.below(2),
-    external_id: String(100_000 + luck.below(900_000)),
+    project_area: random.next() < 0.04
+      ? random.pick(["wine cellar", "gazebo", "tree house"])
+      : random.pick(areas),
+    project_service: random.pick(services),
+    ...(random.next() < 0.4 ? { project_details: random.pick(details) } : {}),
+    cost: 15 + random.integerBelow(60) + 0.5 * random.integerBelow(2),
+    external_id: String(100_000 + random.integerBelow(900_000)),
   };
 }
 
-/** A form submission: mostly from a customer, sometimes from a salesperson or a bot. */
-export function inventForm(luck: Luck): Record<string, unknown> {
-  const [first, last] = [luck.pick(firstNames), luck.pick(lastNames)];
-  const from = `https://www.example.com/contact?utm_source=${luck.pick(["newsletter", "search", "leaflet"])}`;
-  const kind = luck.next();
-  const person = { name: `${first} ${last}`, email: `${first}@example.com`.toLowerCase(), page_url: from };
+/** Returns a form submission, usually from a customer, sometimes from a salesperson or a bot. */
+export function randomForm(random: SeededRandom): Record<string, unknown> {
+  const [first, last] = [random.pick(firstNames), random.pick(lastNames)];
+  const pageUrl = `https://www.example.com/contact?utm_source=${
+    random.pick(["newsletter", "search", "leaflet"])
+  }`;
+  const kind = random.next();
+  const person = { name: `${first} ${last}`, email: `${first}@example.com`.toLowerCase(), page_url: pageUrl };
   if (kind < 0.14) {
     return {
       ...person,
@@ -92,7 +97,7 @@ export function inventForm(luck: Luck): Record<string, unknown> {
   if (kind < 0.2) return { ...person, message: "hello", website: "https://bot.example/" };
   return {
     ...person,
-    phone: `(503) 555-01${10 + luck.below(89)}`,
-    message: `${luck.pick(details)} Could you have a look?`,
+    phone: `(503) 555-01${10 + random.integerBelow(89)}`,
+    message: `${random.pick(details)} Could you have a look?`,
   };
 }

@@ -1,11 +1,11 @@
-/** The minute samples of the month, which the console plots. */
+/** Adds the minute samples for the month, which the console plots. */
 
 import type { Refusal } from "./month.ts";
 import type { Pool } from "../../src/store/pool.ts";
 
 const deadlineMs = 60_000;
 
-/** Makes them of the demonstration's events and refusals. Minutes in which a process has left one stay as they are. */
+/** Derives the samples from the demo's events and refusals. Existing samples are not changed. */
 export async function fillSamples(
   pool: Pool,
   { tenantIds, refusals }: { readonly tenantIds: readonly number[]; readonly refusals: readonly Refusal[] },

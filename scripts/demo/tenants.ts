@@ -1,4 +1,4 @@
-/** The demo's tenants. All are sandboxes, so that none of their leads leaves this machine. */
+/** Adds the demo's tenants. All are sandboxes, so that none of their leads leaves this machine. */
 
 import type { KeySurface } from "../../src/contract/api_key.ts";
 import { addCampaign, findCampaign } from "../../src/store/operator/tenants.ts";
@@ -12,11 +12,10 @@ export interface DemoSource {
   readonly label: string;
   readonly surface: KeySurface;
   readonly keyId: number;
-  /** Posts in the busiest hour of a weekday. */
-  readonly busiest: number;
+  /** The average number of posts in the busiest hour of a weekday. */
+  readonly busiestHourPosts: number;
 }
 
-/** A tenant with its sources and forms. */
 export interface DemoTenant {
   readonly id: number;
   readonly slug: string;
@@ -25,7 +24,7 @@ export interface DemoTenant {
   readonly sources: readonly DemoSource[];
 }
 
-const plan = [
+const demoTenants = [
   {
     slug: "demo-roofing",
     name: "Northside Roofing",
@@ -49,13 +48,13 @@ const plan = [
   },
 ] as const;
 
-/** The tenant by which a second run recognizes the first. */
-export const firstSlug = plan[0].slug;
+/** The slug by which a second run detects that the demo data exists. */
+export const firstSlug = demoTenants[0].slug;
 
-/** Adds the tenants with their forms, campaigns and keys. The keys' texts are discarded. */
+/** Adds the tenants with their forms, campaigns and keys. The texts of the keys are discarded. */
 export async function addDemoTenants(pool: Pool): Promise<DemoTenant[]> {
   const tenants: DemoTenant[] = [];
-  for (const { slug, name, areas, sources, form } of plan) {
+  for (const { slug, name, areas, sources, form } of demoTenants) {
     const tenant = await ensureTenant(pool, { slug, name, sandbox: true });
     await addForm(pool, { tenantId: tenant.id, formKey: "contact" }, {
       required: ["name", "email"],
@@ -63,14 +62,14 @@ export async function addDemoTenants(pool: Pool): Promise<DemoTenant[]> {
       blocked: [],
     });
     const found = await new FormStore(pool, () => performance.now()).find(tenant.id, "contact");
-    if (found === null) throw new Error(`The form of ${slug} is gone again`);
+    if (found === null) throw new Error(`The form of ${slug} was removed`);
     const add = async (label: string, surface: KeySurface, busiest: number): Promise<DemoSource> => {
       if (surface === "intake") await addCampaign(pool, { tenantId: tenant.id, slug: label });
       const campaignId = surface === "intake"
         ? await findCampaign(pool, { tenantId: tenant.id, slug: label })
         : null;
       const { id } = await issueKey(pool, { tenant, surface, label, campaignId });
-      return { label, surface, keyId: Number(id), busiest };
+      return { label, surface, keyId: Number(id), busiestHourPosts: busiest };
     };
     const added: DemoSource[] = [];
     for (const [label, busiest] of sources) added.push(await add(label, "intake", busiest));

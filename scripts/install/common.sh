@@ -13,10 +13,10 @@ commands=/usr/local/bin
 
 # Steps go to standard output, errors to standard error.
 say() { printf '%s\n' "$*"; }
-complain() { printf '%s\n' "$*" >&2; }
-# Exit code 2 means that nothing was changed, as for every command of the service.
+print_error() { printf '%s\n' "$*" >&2; }
+# Exit code 2 means that nothing was changed.
 refuse() {
-  complain "$*"
+  print_error "$*"
   exit 2
 }
 
@@ -29,8 +29,8 @@ require_machine() {
   [ -d /run/systemd/system ] || refuse "This machine does not run systemd, which the service needs."
 }
 
-# Only one of install.sh and upgrade.sh runs at a time. The lock ends with the process and its children; long-running
-# children do not inherit it (9>&-), so that a new run can follow a killed one.
+# Only one of install.sh and upgrade.sh runs at a time. The process and its children hold the lock; long-running children
+# do not inherit it (9>&-), so that a new run can follow a killed one.
 lock_installation() {
   exec 9>/run/lead-intake.lock
   flock --nonblock 9 || refuse "Another installation or upgrade is running on this machine."
@@ -38,7 +38,7 @@ lock_installation() {
 
 version_of() { cat "$1/VERSION"; }
 
-# The version that a link points to, or nothing.
+# The version that a link points to; empty if there is none.
 linked_version() { [ -e "$1" ] && version_of "$1"; }
 
 # The services of an instance, a or b. An upgrade starts the idle one; `current` links to the running one.
@@ -48,8 +48,8 @@ other_instance() { if [ "$1" = a ]; then say b; else say a; fi; }
 # The units of an instance: services_of a.
 services_of() { say "lead-intake@$1.service lead-public@$1.service lead-actions@$1.service"; }
 
-# Whether a part of an instance reports that version and is healthy within so many seconds. Exit code 3: only the store
-# keeps it from being healthy, because it accepts no writes.
+# Whether a part of an instance reports that version and is healthy within the given seconds. Exit code 3: it would be
+# healthy if its store accepted writes.
 is_healthy() {
   local release=$releases/$3
   "$release/runtime/node" "$release/scripts/install/is_healthy.ts" "$(ops_address "$1" "$2")" "$3" "${4:-20}" 9>&-
@@ -75,7 +75,7 @@ start_instance() {
 stop_instance() {
   local services
   read -ra services <<<"$(services_of "$1")"
-  systemctl disable --now --quiet "${services[@]}" 2>/dev/null || true
+  systemctl disable --now --quiet "${services[@]}" 2>/dev/null 9>&- || true
   systemctl reset-failed "${services[@]}" 2>/dev/null || true
 }
 
@@ -85,7 +85,7 @@ enable_instance() {
   systemctl enable --quiet "${services[@]}"
 }
 
-# How long a start may take: a new process waits up to 90 s for its database.
+# The time limit of a start; a new process waits up to 90 s for its database.
 start_s=120
 
 # Resets the failures that systemd and backoff.sh have counted.
@@ -105,22 +105,22 @@ ops_address() {
 # Whether every file of a release is present and unchanged.
 verify_release() {
   if [ ! -f "$1/VERSION" ] || [ ! -f "$1/SHA256SUMS" ]; then
-    complain "$1 is not a release of lead-intake: VERSION or SHA256SUMS is missing."
+    print_error "$1 is not a release of lead-intake: VERSION or SHA256SUMS is missing."
     return 1
   fi
   (cd "$1" && sha256sum --check --quiet --strict SHA256SUMS >&2) || {
-    complain "$1 is damaged: the files above differ from the release."
+    print_error "$1 is damaged: the files above differ from the release."
     return 1
   }
   "$1/runtime/node" --version >/dev/null || {
-    complain "The Node in $1 does not run here. Was it built for another processor than $(uname -m)?"
+    print_error "The Node in $1 does not run here. Was it built for another processor than $(uname -m)?"
     return 1
   }
 }
 
-# Puts a folder, a tarball or an installed version in its place and sets $version. It copies to a temporary name first, so
-# that a release is never there in part.
-place_release() {
+# Installs a folder, a tarball or an installed version under $releases and sets $version. It copies to a temporary name
+# first, so that a release is never incomplete.
+install_release() {
   local given=$1 aside=$releases/.new
   if [ ! -e "$given" ] && [ -f "$releases/$given/VERSION" ]; then
     version=$given
@@ -128,13 +128,13 @@ place_release() {
     return
   fi
   if [ ! -e "$given" ]; then
-    complain "No file, folder or installed version is called $given. Installed: $(installed_versions)."
+    print_error "There is no file, folder or installed version $given. Installed: $(installed_versions)."
     return 1
   fi
-  # Only one installation runs at a time, so what is there was left by an interrupted one.
+  # Only one installation runs at a time, so an existing folder is from an interrupted one.
   rm -rf "$aside"
   mkdir -p "$aside" || return 1
-  if ! { unpack "$given" "$aside/release" && verify_release "$aside/release" && settle_release "$aside/release"; }; then
+  if ! { unpack "$given" "$aside/release" && verify_release "$aside/release" && move_release "$aside/release"; }; then
     rm -rf "$aside"
     return 1
   fi
@@ -145,23 +145,23 @@ unpack() {
   mkdir "$2" || return 1
   if [ ! -d "$1" ]; then
     tar --extract --gzip --file "$1" --directory "$2" --strip-components=1 --no-same-owner 2>/dev/null && return
-    complain "$1 is not a release's tarball."
+    print_error "$1 is not a tarball of a release."
     return 1
   fi
   cp --recursive --no-dereference --preserve=mode,timestamps "$1/." "$2"
 }
 
-settle_release() {
+move_release() {
   version=$(version_of "$1")
   local place=$releases/$version
   if [ -f "$place/SHA256SUMS" ]; then
     if ! cmp -s "$place/SHA256SUMS" "$1/SHA256SUMS"; then
-      complain "$version is already installed with different files; each release needs its own version."
+      print_error "$version is already installed with different files; each release needs its own version."
       return 1
     fi
     verify_release "$place" 2>/dev/null && return
   fi
-  # A damaged or partly removed one is replaced.
+  # Replaces a damaged or partly removed release.
   rm -rf "$place"
   mv -T "$1" "$place"
 }
@@ -191,7 +191,7 @@ install_units() {
 # The sandbox that all services share.
 sandbox=lead-.service.d/10-sandbox.conf
 
-# Copies atomically. Every step is chained with &&, because `set -e` is off in a function that is called before || or &&.
+# Copies atomically. The steps are chained with &&, because `set -e` is off in a function that is called before || or &&.
 copy_if_changed() {
   cmp -s "$1" "$2" && return
   mkdir -p "$(dirname "$2")" && install -m "$3" "$1" "$2.new" && mv -T "$2.new" "$2"

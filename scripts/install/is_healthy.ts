@@ -1,7 +1,7 @@
 /**
- * `is_healthy.ts ADDRESS VERSION SECONDS` polls /metrics until a process of that version reports a writable store. Each
- * request has its own connection, because two processes may share the address. Exit status 1: none in time; 3: the last
- * one lacked only the store.
+ * `is_healthy.ts ADDRESS VERSION SECONDS` polls /metrics until a process of that version reports a writable store.
+ * Each request has its own connection, because two processes may share the address. The exit status is 1 if there was
+ * none in time, and 3 if the last process had that version but its store was not writable.
  */
 
 import { get } from "node:http";
@@ -11,27 +11,27 @@ import { text } from "node:stream/consumers";
 const [address, version, seconds] = process.argv.slice(2);
 const deadlineMs = Date.now() + Number(seconds) * 1_000;
 const pauseMs = 250;
-const answerMs = 2_000;
+const requestTimeoutMs = 2_000;
 
-function ask(): Promise<string> {
-  return new Promise((settle, fail) => {
-    const options = { agent: false, timeout: answerMs } as const;
+function fetchMetrics(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { agent: false, timeout: requestTimeoutMs } as const;
     const request = get(
       `http://${address}/metrics`,
       options,
-      (response) => text(response).then(settle, fail),
+      (response) => text(response).then(resolve, reject),
     );
-    request.on("error", fail).on("timeout", () => request.destroy(new Error("no answer")));
+    request.on("error", reject).on("timeout", () => request.destroy(new Error("no response")));
   });
 }
 
-/** The process's state as an exit status. */
-async function status(): Promise<0 | 1 | 3> {
+/** Returns the status of the process that responds, as an exit code. */
+async function readStatus(): Promise<0 | 1 | 3> {
   try {
-    const answer = await ask();
-    const build = /^lead_build_info\{(?:.*,)?version="([^"]*)"/m.exec(answer)?.[1];
-    // The actions process has no store; an answer is enough.
-    const isWritable = /^lead_store_writable (\S+)/m.exec(answer)?.[1] ?? "1";
+    const metrics = await fetchMetrics();
+    const build = /^lead_build_info\{(?:.*,)?version="([^"]*)"/m.exec(metrics)?.[1];
+    // The actions process does not report a store.
+    const isWritable = /^lead_store_writable (\S+)/m.exec(metrics)?.[1] ?? "1";
     if (build !== version) return 1;
     return isWritable === "1" ? 0 : 3;
   } catch {
@@ -40,8 +40,8 @@ async function status(): Promise<0 | 1 | 3> {
 }
 
 for (;;) {
-  const answered = await status();
-  if (answered === 0) break;
-  if (Date.now() > deadlineMs) process.exit(answered);
-  await new Promise((settle) => setTimeout(settle, pauseMs));
+  const exitCode = await readStatus();
+  if (exitCode === 0) break;
+  if (Date.now() > deadlineMs) process.exit(exitCode);
+  await new Promise((resolve) => setTimeout(resolve, pauseMs));
 }

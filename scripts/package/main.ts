@@ -1,6 +1,6 @@
 /**
- * `npm run package`: writes a release's tarball to `build/`. It is reproducible: names are sorted, files belong to root,
- * and times come from the last commit or `SOURCE_DATE_EPOCH`.
+ * `npm run package`: writes a release's tarball to `build/`. It is reproducible: names are sorted, files belong to
+ * root, and times come from the last commit or `SOURCE_DATE_EPOCH`.
  */
 
 import { execFileSync } from "node:child_process";
@@ -12,10 +12,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { makeRelease } from "./release.ts";
 
-const usage = `Usage: npm run package [-- --version VERSION] [-- --to DIR]
+const usage = `Usage: npm run package [-- [--version VERSION] [--to DIR]]
 
-Makes build/lead-intake-VERSION.tar.gz for this machine's processor.
-The version is that of package.json unless one is given.`;
+Builds DIR/lead-intake-VERSION.tar.gz for this machine's processor. Defaults: build/ and the version in package.json.`;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -30,19 +29,19 @@ async function main(): Promise<void> {
   if (values.help) return console.log(usage);
   const version = values.version ??
     String(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
-  if (!/^\d[0-9A-Za-z.+~]{0,60}$/.test(version)) throw new Error(`${version} is no version such as 1.2.3`);
+  if (!/^\d[0-9A-Za-z.+~]{0,60}$/.test(version)) throw new Error(`${version} is not a version such as 1.2.3`);
   const target = resolve(values.to ?? join(root, "build"));
   mkdirSync(target, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), "lead-intake-package-"));
   try {
-    const made = {
+    const release = {
       folder: join(work, `lead-intake-${version}`),
       version,
       target,
       epochSeconds: sourceEpoch(),
     };
-    await makeRelease(made);
-    const file = packTarball(made);
+    await makeRelease(release);
+    const file = packTarball(release);
     console.log(`${file} (${(statSync(file).size / 1e6).toFixed(1)} MB)`);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -57,19 +56,19 @@ function sourceEpoch(): number {
       execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, stdio: ["ignore", "pipe", "ignore"] }),
     );
   } catch {
-    // An unpacked copy of the sources without a repository.
+    // This is not a Git repository.
     return Math.floor(statSync(join(root, "package.json")).mtimeMs / 1_000);
   }
 }
 
-interface Made {
+interface ReleaseBuild {
   readonly folder: string;
   readonly version: string;
   readonly target: string;
   readonly epochSeconds: number;
 }
 
-function packTarball({ folder, version, target, epochSeconds }: Made): string {
+function packTarball({ folder, version, target, epochSeconds }: ReleaseBuild): string {
   const file = join(target, `lead-intake-${version}.tar.gz`);
   const tar = [
     ...["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"],

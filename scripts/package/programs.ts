@@ -1,22 +1,21 @@
 /**
- * Bundles each of the two processes into one file, so that nothing is stripped or resolved at start. Names are kept, and
- * each file has a source map.
+ * Bundles each of the two processes into one file, so that Node need not strip types or resolve modules at start. Names
+ * are preserved, and each file has a source map.
  */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-/** Their folder in a release or the repository. */
+/** The programs' folder in a release or the repository. */
 export const programsFolder = "build/programs";
 
-/** Their names and entry modules. */
 const entryPoints = { service: "src/main.ts", actions: "src/actions/main.ts" };
 
-/** Bundled CommonJS calls `require` for Node's modules, which an ES module lacks. */
-const requireOfNode = `const require = process.getBuiltinModule;
+/** Defines `require`, which bundled CommonJS calls for Node's modules and which an ES module lacks. */
+const requireShim = `const require = process.getBuiltinModule;
 if (require === undefined) {
-  console.error("This needs Node 22.18 or later, and this is " + process.version);
+  console.error("This program needs Node 22.18 or later, but this is " + process.version);
   process.exit(1);
 }`;
 
@@ -35,12 +34,12 @@ export async function buildPrograms(root: string, outdir = join(root, programsFo
     platform: "node",
     format: "esm",
     target: "node22",
-    banner: { js: requireOfNode },
+    banner: { js: requireShim },
     sourcemap: "linked",
-    // The source files are present.
+    // A release contains the source files.
     sourcesContent: false,
     legalComments: "eof",
-    plugins: [ownFiles(root, outdir)],
+    plugins: [rebaseFileUrls(root, outdir)],
     logLevel: "error",
     metafile: true,
     write: false,
@@ -51,17 +50,17 @@ export async function buildPrograms(root: string, outdir = join(root, programsFo
     const { imports } = metafile.outputs[relative(root, path)] ?? { imports: [] };
     const isProgram = path.endsWith(".js");
     const count = imports.filter(({ kind }) => kind === "import-statement").length;
-    writeFileSync(path, isProgram ? inAscii(withoutFacades(text, count)) : text);
+    writeFileSync(path, isProgram ? escapeNonAscii(withBuiltinModules(text, count)) : text);
   }
 }
 
 /**
- * Replaces imports of Node's modules by `process.getBuiltinModule`. An `import` reads every member and loads what is not
- * needed: fetch and web streams with `node:http` (3 MiB of memory and 10 ms of processor time).
+ * Replaces imports of Node's modules with `process.getBuiltinModule`. An `import` reads every member and loads what is
+ * not needed: fetch and web streams with `node:http` (3 MiB of memory and 10 ms of processor time).
  */
-function withoutFacades(text: string, count: number): string {
+function withBuiltinModules(text: string, count: number): string {
   let found = 0;
-  const taken = text.replace(
+  const replaced = text.replace(
     /^import (?:(\w+)|\* as (\w+)|(\{ .+ \})) from ("[\w:/]+");$/gm,
     (_, standard?: string, all?: string, members?: string, module?: string) => {
       found += 1;
@@ -70,19 +69,19 @@ function withoutFacades(text: string, count: number): string {
       } = process.getBuiltinModule(${module});`;
     },
   );
-  if (found !== count) throw new Error(`There are ${count} imports, and ${found} lines look like one`);
-  return taken;
+  if (found !== count) throw new Error(`Found ${found} lines that import a module, expected ${count}`);
+  return replaced;
 }
 
-/** V8 stores a source with any other character in two bytes per character and scans it more slowly. */
-function inAscii(text: string): string {
+/** Escapes non-ASCII characters: with any of them, V8 stores the source in two bytes per character and scans it more slowly. */
+function escapeNonAscii(text: string): string {
   const raw = /\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.exec(text);
-  if (raw !== null) throw new Error(`This must not be written as an escape: ${raw[0]}`);
+  if (raw !== null) throw new Error(`This text cannot be escaped: ${raw[0]}`);
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Rewrites a module's `new URL("…", import.meta.url)` relative to the program. */
-function ownFiles(root: string, outdir: string): Plugin {
+function rebaseFileUrls(root: string, outdir: string): Plugin {
   return {
     name: "own files",
     setup({ onLoad }) {
@@ -92,14 +91,18 @@ function ownFiles(root: string, outdir: string): Plugin {
           /new URL\("([^"]+)", import\.meta\.url\)/g,
           (_, to: string) => {
             const file = join(dirname(path), to);
-            if (!existsSync(file)) throw new Error(`${relative(root, path)} names ${to}, which is not there`);
+            if (!existsSync(file)) {
+              throw new Error(`${relative(root, path)} refers to ${to}, which does not exist`);
+            }
             return `new URL(${
               JSON.stringify(relative(outdir, file) + (to.endsWith("/") ? "/" : ""))
             }, import.meta.url)`;
           },
         );
-        const lost = /import\.meta(?!\.url\))/.exec(contents);
-        if (lost !== null) throw new Error(`${relative(root, path)} uses import.meta for something else`);
+        const unsupported = /import\.meta(?!\.url\))/.exec(contents);
+        if (unsupported !== null) {
+          throw new Error(`${relative(root, path)} uses import.meta outside new URL("…", import.meta.url)`);
+        }
         return { contents, loader: "ts" };
       });
     },

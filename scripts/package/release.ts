@@ -1,6 +1,6 @@
 /**
- * A release's tree: everything needed to run and operate the service, including Node; the machine only needs PostgreSQL,
- * openssl and systemd.
+ * Builds a release's folder with everything needed to run and operate the service, including Node. The machine needs
+ * only PostgreSQL, openssl and systemd.
  */
 
 import { execFileSync } from "node:child_process";
@@ -22,22 +22,19 @@ import { buildPrograms } from "./programs.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Files copied unchanged; the rest of `scripts/` follows from {@linkcode programs}. */
-const parts = [
+/** The files that are copied unchanged; {@linkcode programs} determines the rest of `scripts/`. */
+const copiedParts = [
   ...["src", "sql", "package.json", "package-lock.json", "deno.json", "LICENSE", "README.md", "CHANGELOG.md"],
-  ...["install.sh", "upgrade.sh", "install", "systemd", "check_node.js"].map((name) => `scripts/${name}`),
+  ...["install.sh", "upgrade.sh", "restore.sh", "install", "systemd", "monitoring", "backup", "check_node.js"]
+    .map((name) => `scripts/${name}`),
 ];
 
-/** Scripts that an operator runs; their imports are included. Tests, benchmarks and generators are not. */
+/** The scripts that an operator runs. A release also includes their imports. */
 const programs = ["migrate.ts", "ctl.ts", "build_site.ts"].map((name) => `scripts/${name}`);
 
-/** Further folders that an operator needs. */
-const optional = ["scripts/monitoring", "scripts/backup", "scripts/restore.sh"];
-
-/** The digests of a release's files, with which the installer verifies it. */
+/** The file with the digests by which the installer verifies a release's files. */
 const manifestName = "SHA256SUMS";
 
-/** How to build a release. */
 export interface ReleaseOptions {
   /** The folder to fill; its contents are removed first. */
   readonly folder: string;
@@ -48,36 +45,34 @@ export interface ReleaseOptions {
 export async function makeRelease({ folder, version }: ReleaseOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const part of [...parts, ...optional.filter(isThere), ...modulesOf(programs)]) copy(part, folder);
+  for (const part of [...copiedParts, ...moduleClosure(programs)]) {
+    copy(part, folder);
+  }
   for (const name of readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))) {
     copy(`docs/${name}`, folder);
   }
   installPackages(folder);
-  // The lock file's Node, whichever Node runs this.
+  // This is the lock file's Node, which may not be the one that runs this script.
   mkdirSync(join(folder, "runtime"));
   copyFileSync(join(root, "node_modules/node/bin/node"), join(folder, "runtime/node"));
   setVersion(folder, version);
   await buildPrograms(folder);
   setModes(folder);
-  writeFileSync(join(folder, manifestName), manifestOf(folder), { mode: 0o644 });
+  writeFileSync(join(folder, manifestName), checksums(folder), { mode: 0o644 });
 }
 
-function isThere(part: string): boolean {
-  return statSync(join(root, part), { throwIfNoEntry: false }) !== undefined;
-}
-
-/** These modules of `scripts/` and the ones that they import. */
-function modulesOf(entries: readonly string[]): Set<string> {
-  const found = new Set<string>();
-  const follow = (path: string) => {
-    if (found.has(path) || !path.startsWith("scripts/")) return;
-    found.add(path);
+/** Returns the entry modules and those in `scripts/` that they import, directly or not. */
+function moduleClosure(entries: readonly string[]): Set<string> {
+  const modules = new Set<string>();
+  const visit = (path: string) => {
+    if (modules.has(path) || !path.startsWith("scripts/")) return;
+    modules.add(path);
     for (const [, to = ""] of readFileSync(join(root, path), "utf8").matchAll(/ from "(\.[^"]+)";$/gm)) {
-      follow(posix.join(posix.dirname(path), to));
+      visit(posix.join(posix.dirname(path), to));
     }
   };
-  entries.forEach(follow);
-  return found;
+  entries.forEach(visit);
+  return modules;
 }
 
 function copy(part: string, folder: string): void {
@@ -91,7 +86,7 @@ function installPackages(folder: string): void {
   rmSync(join(folder, "node_modules/.package-lock.json"), { force: true });
 }
 
-/** The service reads its version from package.json; scripts and people read the file VERSION. */
+/** Sets the version in package.json, which the service reads, and in VERSION, which scripts and people read. */
 function setVersion(folder: string, version: string): void {
   const file = join(folder, "package.json");
   const text = readFileSync(file, "utf8");
@@ -103,13 +98,13 @@ function setVersion(folder: string, version: string): void {
 function setModes(folder: string): void {
   chmodSync(folder, 0o755);
   for (const path of filesUnder(folder, { folders: true })) {
-    const isRun = statSync(join(folder, path)).isDirectory() || path === "runtime/node" ||
+    const isExecutable = statSync(join(folder, path)).isDirectory() || path === "runtime/node" ||
       /^scripts\/((install|upgrade|restore)\.sh|install\/lead-\w+)$/.test(path);
-    chmodSync(join(folder, path), isRun ? 0o755 : 0o644);
+    chmodSync(join(folder, path), isExecutable ? 0o755 : 0o644);
   }
 }
 
-function manifestOf(folder: string): string {
+function checksums(folder: string): string {
   const digest = (path: string) =>
     createHash("sha256").update(readFileSync(join(folder, path))).digest("hex");
   return filesUnder(folder, { folders: false }).map((path) => `${digest(path)}  ${path}\n`).join("");

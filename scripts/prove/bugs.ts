@@ -1,24 +1,23 @@
 /**
- * Planted bugs: small patches to the tree that is proved, each with the schedule that has to show it.
+ * Planted bugs: small patches to the tested tree, each with the steps that must reveal it.
  *
  * @module
  */
 
 import type { Kind } from "./plan.ts";
 
-/** A piece of a file's text in place of another, which stands in it exactly once. */
+/** A replacement for text that occurs exactly once in a file. */
 export type Edit = readonly [file: string, old: string, by: string];
 
-/** A bug. */
 export interface Bug {
   readonly name: string;
-  /** What goes wrong, in a sentence. */
+  /** The symptom, in a sentence. */
   readonly what: string;
-  /** The steps that show it; none: it shows without any. */
+  /** The steps that reveal the bug; may be empty. */
   readonly steps: readonly Kind[];
-  /** With the actions process and CRMs. */
+  /** Whether the actions process and CRMs run in the round. */
   readonly hasActions: boolean;
-  /** With operators at the end of the round. */
+  /** Whether operators run their commands at the end of the round. */
   readonly hasOperators: boolean;
   readonly edits: readonly Edit[];
 }
@@ -26,12 +25,12 @@ export interface Bug {
 const bug = (
   name: string,
   what: string,
-  steps: readonly (Kind | "with_actions" | "with_operators")[],
+  steps: readonly (Kind | "actions" | "operators")[],
   ...edits: readonly Edit[]
 ): Bug => ({
-  ...{ name, what, edits, hasActions: steps.includes("with_actions") },
-  hasOperators: steps.includes("with_operators"),
-  steps: steps.filter((step) => step !== "with_actions" && step !== "with_operators"),
+  ...{ name, what, edits, hasActions: steps.includes("actions") },
+  hasOperators: steps.includes("operators"),
+  steps: steps.filter((step) => step !== "actions" && step !== "operators"),
 });
 
 const accept = "sql/functions/accept.sql";
@@ -40,10 +39,10 @@ const claim = "sql/functions/claim_outbox.sql";
 const committer = "src/store/serving/committer.ts";
 const intake = "src/intake/handle.ts";
 
-/** All of them. */
+/** All planted bugs. */
 export const bugs: readonly Bug[] = [
-  // From a post to its commit and its answer.
-  bug("commit not awaited", "commits are answered before they are on disk or at the standby", [
+  // From a post to its commit and its response.
+  bug("commit not awaited", "posts are acknowledged before they are on disk or on the standby", [
     "standby_lost",
     "postgres_kill",
   ], [
@@ -55,7 +54,7 @@ export const bugs: readonly Bug[] = [
     "'synchronous_commit', 'on'",
     "'synchronous_commit', 'off'",
   ]),
-  bug("commit warning ignored", "a commit whose wait for the standby was cancelled is answered 202", [
+  bug("commit warning ignored", "a post gets 202 without the standby", [
     "standby_lost",
   ], [
     "src/store/pool.ts",
@@ -64,7 +63,7 @@ export const bugs: readonly Bug[] = [
   ]),
   bug(
     "key not checked in the commit",
-    "the commit does not look whether the key is still active",
+    "a post commits although its key was revoked after the first check",
     ["revoke"],
     [
       accept,
@@ -72,12 +71,12 @@ export const bugs: readonly Bug[] = [
       "join api_key as k on k.id = b.key_id",
     ],
   ),
-  bug("revocation cached", "a key from the cache is good enough for an answer", ["revoke"], [
+  bug("revocation cached", "a cached key is still accepted after its revocation", ["revoke"], [
     "src/gate/post.ts",
     "return await keys.find(digest) === null;",
     "return false;",
   ]),
-  bug("dedupe without tenant", "two customers who use the same Idempotency-Key get one event", [], [
+  bug("dedupe without tenant", "two tenants that use the same Idempotency-Key get one event", [], [
     "sql/0005_event.sql",
     "on event (tenant_id, dedupe_space, dedupe_digest)",
     "on event (dedupe_space, dedupe_digest)",
@@ -92,66 +91,63 @@ export const bugs: readonly Bug[] = [
     `    on e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
       and k.revoked_at`,
   ]),
-  bug("content window endless", "a lead of the day before yesterday makes today's a duplicate", [
+  bug("content window never ends", "a lead counts as a duplicate of a lead from the day before", [
     "day_passes",
   ], [accept, "make_interval(hours => greatest(p_window_hours, 24))", "make_interval(hours => 9000)"]),
-  bug("content window without length", "the same lead without an Idempotency-Key is stored each time", [], [
+  bug("content window of zero hours", "a repeated lead without an Idempotency-Key is stored again", [], [
     accept,
     "make_interval(hours => greatest(p_window_hours, 24))",
     "make_interval(hours => 0)",
   ]),
-  bug("order of ids", "ids begin with another time than that of acceptance", [], [
+  bug("IDs out of order", "event IDs do not start with the time of acceptance", [], [
     accept,
-    "v_id_start := event_id_at(v_now);",
-    "v_id_start := event_id_at(v_now - random() * interval '3 s');",
+    "v_id_prefix := event_id_at(v_now);",
+    "v_id_prefix := event_id_at(v_now - random() * interval '3 s');",
   ]),
-  bug("collision lost", "another lead under a used Idempotency-Key is kept nowhere", [], [
+  bug("lead collision lost", "another lead under a used Idempotency-Key is not stored", [], [
     accept,
     "e.content_digest <> l.content and",
     "e.content_digest = l.content and",
   ]),
-  bug("repeats counted twice", "the report has two repeats for each", [], [
+  bug("repeats counted twice", "the report counts each repeat twice", [], [
     "src/service/commit_listener.ts",
     "totals.duplicate(entry.keyId);",
     "totals.duplicate(entry.keyId, 2);",
   ]),
-  bug("limit of a key never", "a key may post as often as it likes", ["burst_of_key"], [
+  bug("key limit not enforced", "a key has no rate limit", ["burst_of_key"], [
     intake,
-    'if (!post.allowHolder(parts.keyBudget, key)) return post.refuse("rate_limited");',
-    "post.allowHolder(parts.keyBudget, key);",
+    'if (!post.allowAuthenticated(parts.keyLimiter, key)) return post.refuse("rate_limited");',
+    "post.allowAuthenticated(parts.keyLimiter, key);",
   ]),
-  bug("body cap too high", "a body over 64 KiB is read and judged", [], [
+  bug("body cap too high", "a body over 64 KiB is read and validated", [], [
     intake,
     "exchange.readBody(limits.bodyBytesMax)",
     "exchange.readBody(4 * limits.bodyBytesMax)",
   ]),
-  bug("health always well", "health says that the store is writable whatever it does", [
+  bug("health always writable", "/healthz always reports that the store is writable", [
     "postgres_freeze",
     "read_only",
   ], ["src/intake/router.ts", "store_writable: writable }", "store_writable: true }"]),
   bug(
     "SIGTERM drops requests",
-    "a process that is told to stop does not finish what it is at",
+    "a process drops requests in flight on SIGTERM",
     ["terminate"],
-    ["src/process/run.ts", "await Promise.all([running.close(graceMs), told]);", "await told;"],
+    ["src/process/run.ts", "await Promise.all([running.close(graceMs), notified]);", "await notified;"],
   ),
-  bug("key in the log", "the access log has the key of a refused request", [], [
+  bug("key in the access log", "the access log contains the key of a refused request", [], [
     "src/gate/post.ts",
-    "this.#exchange.reason = reasonOf(fault);",
-    'this.#exchange.reason = reasonOf(fault) ?? this.#exchange.header("x-api-key") ?? null;',
+    "this.#exchange.reason = logReason(fault);",
+    'this.#exchange.reason = logReason(fault) ?? this.#exchange.header("x-api-key") ?? null;',
   ]),
   // From the outbox to the customer.
-  bug("lease forgotten", "what a dead process had claimed is never claimed again", [
-    "kill",
-    "downstream_slow",
-  ], [
+  bug("lease of a day", "a killed process's events are not claimed again", ["kill", "downstream_slow"], [
     claim,
     "lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0)",
     "lease_until = v_now + make_interval(days => 1)",
   ]),
   bug(
-    "settle error swallowed",
-    "a settlement that could not be written is forgotten",
+    "failed settlement dropped",
+    "a settlement that could not be written is not retried",
     ["backends_terminate"],
     [
       "src/delivery/settler.ts",
@@ -160,144 +156,194 @@ export const bugs: readonly Bug[] = [
       "",
     ],
   ),
-  bug("effect memory not asked", "an event that comes again is done again", ["kill", "with_actions"], [
-    "src/actions/effects.ts",
-    'if (effect.state === "done") return "done";',
-    "",
-  ], [
-    "sql/functions/actions_begin_effects.sql",
-    "    where not e.is_done and (e.lease is null or e.lease_until <= v_now);",
-    "    where e.lease is null or e.lease_until <= v_now;",
-  ], [
-    "sql/functions/actions_begin_effects.sql",
-    "lease_until = excluded.lease_until, attempts",
-    "lease_until = excluded.lease_until, is_done = false, attempts",
-  ]),
-  bug("attempts not recorded", "only the attempt that delivered leaves a row", ["downstream_failing"], [
+  bug(
+    "done effects repeated",
+    "a done effect is repeated when its event is delivered again",
+    ["kill", "actions"],
+    [
+      "src/actions/effects.ts",
+      'if (effect.state === "done") return "done";',
+      "",
+    ],
+    [
+      "sql/functions/actions_begin_effects.sql",
+      "    where not e.is_done and (e.lease is null or e.lease_until <= v_now);",
+      "    where e.lease is null or e.lease_until <= v_now;",
+    ],
+    [
+      "sql/functions/actions_begin_effects.sql",
+      "lease_until = excluded.lease_until, attempts",
+      "lease_until = excluded.lease_until, is_done = false, attempts",
+    ],
+  ),
+  bug("attempts not recorded", "only successful attempts leave a row", ["downstream_failing"], [
     settle,
     "where s.kind = 'retry' or (v_left > 0 and s.kind is distinct from 'released')",
     "where coalesce(s.kind, 'delivered') = 'delivered'",
   ]),
-  bug("held form delivered", "what a bot has filled in is delivered", [], [
+  bug("held submission delivered", "a held submission is delivered", [], [
     accept,
     `    where not v_has_forms
       or coalesce`,
     `    where true
       or coalesce`,
   ]),
-  bug("payload without extra", "the customer does not get the fields that the contract does not name", [], [
+  bug("payload without extra", "the payload lacks the additional fields", [], [
     "src/delivery/send.ts",
     '"extra":${row.extra ?? "{}"},',
     '"extra":{},',
   ]),
-  // What operators do, and customers of all shapes.
-  bug("forms not awaited", "a batch with forms is answered before it is on disk", ["with_operators"], [
+  // Operators' work, and tenants of all kinds.
+  bug("form commit not awaited", "submissions are acknowledged before they are on disk", ["operators"], [
     accept,
     "  perform ensure_synchronous_commit();",
     "  perform ensure_synchronous_commit(); if p_form_id <> '' then perform set_config('synchronous_commit', 'off', true); end if;",
   ]),
-  bug("lease fence off by one", "a late retry resets the row that another has claimed", ["with_operators"], [
+  bug("settlement without lease check", "a late retry resets a row that is claimed again", [
+    "operators",
+  ], [
     settle,
     `where o.event_id = s.event_id and o.lease = s.lease::uuid and o.made = s.number
       and s.kind in`,
     `where o.event_id = s.event_id and o.made - 1 <= s.number
       and s.kind in`,
   ]),
-  bug("held forms not erased", "an erasure forgets what is held", ["with_operators"], [
+  bug("held submissions not erased", "an erasure skips held submissions", ["operators"], [
     "sql/functions/erase_candidates.sql",
     "and e.removed_at is null",
     "and e.removed_at is null and coalesce(s.verdict, 'clean') = 'clean'",
   ]),
-  bug("replay repeats effects", "a replay repeats what is done", ["with_operators", "with_actions"], [
+  bug("replay repeats effects", "a replay repeats done effects", ["operators", "actions"], [
     "sql/functions/replay_dead.sql",
     "if cardinality(v_replayed) > 0 then",
     "if cardinality(v_replayed) > 0 then update actions.effect set is_done = false where event_id = any (v_replayed);",
   ]),
-  bug("forms of the disabled", "a disabled tenant's forms are accepted", ["with_operators"], [
+  bug("disabled tenant accepted", "submissions to a disabled tenant are accepted", ["operators"], [
     "sql/functions/disable_tenant.sql",
     "where k.tenant_id = v_id and k.revoked_at is null",
     "where k.tenant_id = v_id and k.surface = 'intake' and k.revoked_at is null",
   ]),
-  bug("aside outlives its person", "an erasure leaves what was kept aside", ["with_operators"], [
+  bug("collisions not erased", "an erasure skips collisions", ["operators"], [
     "sql/functions/erase_event.sql",
     "where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null",
     "where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is null",
   ]),
-  bug("send again done already", "what is to be sent again counts as done", [
-    "with_operators",
-    "with_actions",
+  bug("send again does nothing", "the effects of an event that is sent again stay done", [
+    "operators",
+    "actions",
   ], [
     "sql/functions/send_again.sql",
     "set round = f.round + 1, is_done = false,",
     "set round = f.round + 1, is_done = f.is_done,",
   ]),
-  bug("form route ignored", "a form goes where the tenant's leads go", ["with_operators", "with_actions"], [
+  bug("form route ignored", "a submission goes to its tenant's default route", [
+    "operators",
+    "actions",
+  ], [
     "sql/functions/actions_routes_for.sql",
     "and c.source in ('', p_source) and c.form in ('', p_form)",
     "and c.source in ('', p_source) and c.form = ''",
   ]),
-  bug("raise without end", "a raised limit does not end", ["burst_of_key"], [
+  bug("busy effect counts as done", "an effect that another process has claimed counts as done", [
+    "operators",
+    "actions",
+  ], [
+    "src/actions/effects.ts",
+    'if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));',
+    'if (effect.state === "busy") return "done";',
+  ]),
+  bug("only 200 is done", "an effect with a 2xx other than 200 is not done", ["operators"], [
+    "sql/functions/actions_settle_effect.sql",
+    "is_done = p_reason is null,",
+    "is_done = coalesce(p_status = 200, false),",
+  ]),
+  bug("submission collision lost", "another submission under a used Idempotency-Key is not stored", [
+    "operators",
+  ], [accept, "where l.space in ('k', 'K') and", "where l.space = 'k' and"]),
+  bug(
+    "dedupe without form",
+    "a submission to another form counts as a duplicate",
+    ["operators"],
+    [
+      "src/forms/handle.ts",
+      "const content = `${form.id}\\n${canonicalFields(posted)}`;",
+      "const content = canonicalFields(posted);",
+    ],
+  ),
+  bug("retention a day too short", "content is removed a day early", ["operators"], [
+    "sql/functions/expire_content.sql",
+    "make_interval(days => t.retention_days)) as until_id",
+    "make_interval(days => t.retention_days - 1)) as until_id",
+  ]),
+  bug("stale plan feed", "the feed does not show changed plans", ["operators"], [
+    "src/plans/feed.ts",
+    "if (rendered?.text !== text) rendered",
+    "if (rendered === null) rendered",
+  ]),
+  bug("raised limit never ends", "a raised limit still applies after its end", ["burst_of_key"], [
     "src/store/serving/lookup.ts",
     "case when k.limit_until > service_clock() then",
     "case when k.limit_until is not null then",
   ]),
-  bug("source of the key's id", "an acknowledgement names another source", [], [
+  bug("wrong source", "an acknowledgement has the key's ID as its source", [], [
     intake,
-    "{ source: key.label, flags: read.flags,",
-    "{ source: String(key.id), flags: read.flags,",
+    "{ source: key.label, flags: lead.flags,",
+    "{ source: String(key.id), flags: lead.flags,",
   ]),
-  bug("search without email", "a lead is not found by its address", [], [
+  bug("search without email", "a lead is not found by its email address", [], [
     "sql/functions/fill_lead_contact.sql",
     "select e.event_id, l.phone, l.email,",
     "select e.event_id, l.phone, null,",
   ]),
-  bug("SIGTERM is a failure", "a process that is told to stop exits with 1", ["terminate"], [
+  bug("SIGTERM exits with 1", "a process exits with code 1 on SIGTERM", ["terminate"], [
     "src/process/run.ts",
     "await lines.drain(logGraceMs);\n    exit(0);",
     "await lines.drain(logGraceMs);\n    exit(1);",
   ]),
-  bug("one commit waits", "posts that come while two wait are refused", [], [
+  bug("commit queue of one", "posts are refused while another post waits in the queue", [], [
     committer,
     "const queueEntriesMax = 4096;",
     "const queueEntriesMax = 1;",
   ]),
-  bug("lost connection fatal", "a process ends when it loses a connection", ["cut_all"], [
+  bug("lost connection is fatal", "a process exits when it loses a connection", ["cut_all"], [
     "src/store/pool.ts",
     "if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);",
     'if (isConnectionLoss(error)) globalThis["process"].exit(3);',
   ]),
 ];
 
-/** Of each rule a bug that it alone catches. */
+/** For each rule, the name of a bug that only this rule catches. */
 export const onlyCaughtBy: Readonly<Record<string, string>> = {
-  stored: "content window without length",
+  stored: "content window of zero hours",
   promise: "commit warning ignored",
-  duplicates: "content window endless",
-  collisions: "collision lost",
+  duplicates: "content window never ends",
+  collisions: "lead collision lost",
   content: "search without email",
-  order: "order of ids",
-  delivered: "lease forgotten",
+  order: "IDs out of order",
+  delivered: "lease of a day",
   payload: "payload without extra",
-  repeats: "settle error swallowed",
-  effects: "effect memory not asked",
+  repeats: "failed settlement dropped",
+  effects: "done effects repeated",
   attempts: "attempts not recorded",
-  answers: "body cap too high",
-  accepting: "one commit waits",
-  drain: "SIGTERM is a failure",
-  crash: "lost connection fatal",
+  responses: "body cap too high",
+  accepting: "commit queue of one",
+  drain: "SIGTERM exits with 1",
+  crash: "lost connection is fatal",
   revocation: "key not checked in the commit",
-  limits: "limit of a key never",
+  limits: "key limit not enforced",
   counts: "repeats counted twice",
-  health: "health always well",
-  operators: "lease fence off by one",
-  logs: "key in the log",
+  health: "health always writable",
+  operators: "settlement without lease check",
+  logs: "key in the access log",
 };
 
-/** The text with the edits; throws where one does not fit. */
-export function edited(text: string, edits: readonly Edit[]): string {
+/** Applies edits to a file's text; throws if an edit's text does not occur exactly once. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
   return edits.reduce((before, [file, old, by]) => {
     const pieces = before.split(old);
-    if (pieces.length !== 2) throw new Error(`${file} has ${pieces.length - 1} times: ${old}`);
+    if (pieces.length !== 2) {
+      throw new Error(`${file} contains ${pieces.length - 1} times, expected once: ${old}`);
+    }
     return pieces.join(by);
   }, text);
 }

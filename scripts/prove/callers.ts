@@ -1,31 +1,46 @@
 /**
- * Callers: clients that post as partners and customers' websites do, also at their worst, and note all that they get.
+ * Callers: clients that send correct and incorrect requests, as partners and tenants' websites do, and record every response.
  *
  * @module
  */
 
-import { type Chance, chance } from "./chance.ts";
+import { type Random, seededRandom } from "./random.ts";
 import { Client, type Request } from "./client.ts";
 import { nowMs, pause } from "./clock.ts";
-import type { Asked, Key, PostKind, What } from "./history.ts";
-import { type Content, flagNames, formOf, keyText, leadOf, refusals, type Refused } from "./leads.ts";
-import type { World } from "./world.ts";
+import type { Exchange, Key, PostKind, RequestKind } from "./history.ts";
+import {
+  type Content,
+  flagNames,
+  forForm,
+  formKeys,
+  keyText,
+  marker,
+  randomLead,
+  randomSubmission,
+  refusals,
+  type RefusedRequest,
+  shortLead,
+} from "./leads.ts";
+import type { TestEnv } from "./test_env.ts";
 
-/** A request that is to be sent; what is left out is that of a body that nothing is stored of. */
-interface Question extends Partial<Pick<Asked, "idempotencyKey" | "content" | "expected" | "address">> {
-  readonly what: What;
+/** A request to send; the defaults are those of a request that stores nothing. */
+interface OutgoingRequest
+  extends Partial<Pick<Exchange, "idempotencyKey" | "content" | "expected" | "address">> {
+  readonly kind: RequestKind;
   readonly caller: number;
   readonly node: number;
   readonly key: Pick<Key, "id" | "text" | "tenant">;
   readonly body: string;
-  readonly how?: Request["how"];
+  readonly transfer?: Request["transfer"];
   readonly path?: string;
   readonly method?: string;
+  /** The value of a second `Idempotency-Key` header. */
+  readonly secondKey?: string;
 }
 
-/** Something that was posted and may be posted again. */
+/** A lead or submission that can be posted again. */
 interface Posted {
-  readonly what: PostKind;
+  readonly kind: PostKind;
   readonly tenant: string;
   readonly idempotencyKey: string | null;
   readonly content: Content;
@@ -33,136 +48,176 @@ interface Posted {
 }
 
 const lastCaller = 200;
-/** How many at once, from which address and by which key; those of the last three meet a published limit. */
+/** Bursts that exceed a published limit, each with its size, address and key. */
 const bursts = {
-  burst_of_key: { size: 220, address: "127.9.0.3", label: "tight", what: "probe", path: undefined },
-  burst_of_address: { size: 90, address: "127.200.0.3", label: "kept", what: "probe", path: undefined },
+  burst_of_key: { size: 220, address: "127.9.0.3", label: "tight", kind: "probe", path: undefined },
+  burst_of_address: { size: 90, address: "127.200.0.3", label: "kept", kind: "probe", path: undefined },
   burst_of_forms: {
     size: 450,
     address: "127.9.0.5",
     label: "tight forms",
-    what: "unknown_form",
+    kind: "unknown_form",
     path: "/v1/forms/tight/contacts",
   },
-} as const satisfies Record<string, { readonly what: What; readonly [name: string]: unknown }>;
-const keptMax = 200;
-/** Whoever has not heard of a revocation goes on for so long. */
-const unheardMs = 5_000;
+} as const satisfies Record<string, { readonly kind: RequestKind; readonly [name: string]: unknown }>;
+const postedMax = 200;
+/** How long callers continue to use a revoked key. */
+const revokedUseMs = 5_000;
 const triesMax = 10;
+const refillMs = 6_000;
 
 const addressOf = (caller: number) => `127.0.${caller >> 7}.${2 + caller % 128}`;
 
-/** All callers of a round. */
+const formKeyIn = ({ expected }: Content): string => JSON.parse(String(expected.extra)).form_key;
+
+/** The callers of a round. */
 export class Callers {
-  readonly asked: Asked[] = [];
-  readonly #world: World;
+  readonly exchanges: Exchange[] = [];
+  readonly #testEnv: TestEnv;
   readonly #clients = new Map<string, Client>();
   #running: Promise<unknown> = Promise.resolve();
-  /** The addresses of people of whom there is more than one post. */
+  /** The email addresses of people who are in more than one post. */
   related: readonly string[] = [];
-  #rounds = 0;
-  /** Whether all are to come to an end. */
+  #extraCallers = 0;
+  /** Whether all callers must stop. */
   isStopping = false;
-  /** How often each verb was done. */
-  readonly verbs: Record<string, number> = {};
+  /** How often each operation ran, by name. */
+  readonly operations: Record<string, number> = {};
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(testEnv: TestEnv) {
+    this.#testEnv = testEnv;
   }
 
   start(): void {
-    const { seed, callers, pauseMs } = this.#world.plan;
+    const { seed, callers, pauseMs } = this.#testEnv.plan;
     this.#running = Promise.all(Array.from({ length: callers }, async (_, index) => {
-      const how = chance(seed * 31 + index);
-      const caller = new Caller(index, this, this.#world, how);
-      // Not all at once.
-      await pause(how.below(pauseMs * 2));
+      const random = seededRandom(seed * 31 + index);
+      const caller = this.#newCaller(index, random);
+      // Spreads the callers' first requests.
+      await pause(random.below(pauseMs * 2));
       while (!this.isStopping) {
-        await caller.act();
-        await pause(how.below(pauseMs * 2));
+        await caller.runRandom();
+        await pause(random.below(pauseMs * 2));
       }
     }));
   }
 
-  /** Lets each finish what it is at. */
+  /** Stops all callers after their current operation. */
   async stop(): Promise<void> {
     this.isStopping = true;
     await this.#running;
   }
 
-  /** Does each verb until it was done so often, and comes over each limit. */
-  async doEach(times: number): Promise<void> {
-    for (const kind of Object.keys(bursts) as (keyof typeof bursts)[]) await this.burst(kind, 0);
-    const last = new Caller(lastCaller - 1, this, this.#world, chance(this.#world.plan.seed));
-    for (const verb of last.verbs) {
-      for (let tries = 0; (this.verbs[verb] ?? 0) < times && tries < 2 * times; tries += 1) {
-        await last.do(verb);
-      }
+  /** Exceeds each limit, and runs each operation until it has run `countMin` times. */
+  async completeOperations(countMin: number): Promise<void> {
+    for (const burstName of Object.keys(bursts) as (keyof typeof bursts)[]) {
+      await this.burst(burstName, 0);
+      // The tokens earned in this pause let more of the second burst pass, which tests the rate.
+      await pause(refillMs);
+      await this.burst(burstName, 0);
+    }
+    const last = this.#newCaller(lastCaller - 1);
+    for (const operation of last.operations) {
+      while ((this.operations[operation] ?? 0) < countMin) await last.run(operation);
     }
   }
 
-  /** Posts some leads when all others have stopped. */
-  async postLast(count: number): Promise<void> {
-    const last = new Caller(lastCaller, this, this.#world, chance(this.#world.plan.seed));
-    await Promise.all(Array.from({ length: count }, () => last.toTheEnd(last.make("lead", "north"))));
+  #newCaller(index: number, random = seededRandom(this.#testEnv.plan.seed)): Caller {
+    return new Caller(index, this, this.#testEnv, random);
   }
 
-  /** Posts as many as that of a kind to one tenant at once, without Idempotency-Keys. */
-  async postAtOnce(what: Posted["what"], count: number, tenant: string): Promise<readonly Posted[]> {
-    this.#rounds += 1;
-    const last = new Caller(lastCaller + this.#rounds, this, this.#world, chance(this.#world.plan.seed));
-    const posts = Array.from({ length: count }, () => last.make(what, tenant));
+  /** Posts leads concurrently, without Idempotency-Keys and with the same names at each call. */
+  async postLast(count: number): Promise<void> {
+    const last = this.#newCaller(lastCaller);
+    await this.repeat(Array.from({ length: count }, () => last.make("lead", "north")));
+  }
+
+  /** Posts `count` leads or submissions to a tenant concurrently, without Idempotency-Keys. */
+  async postConcurrently(kind: Posted["kind"], count: number, tenant: string): Promise<readonly Posted[]> {
+    const last = this.#newCaller(lastCaller + ++this.#extraCallers);
+    const posts = Array.from({ length: count }, () => last.make(kind, tenant));
     await this.repeat(posts);
     return posts;
   }
 
-  /** Posts all of them, again, at once. */
+  /** Posts each of these again, concurrently. */
   async repeat(posts: readonly Posted[]): Promise<void> {
-    const again = new Caller(lastCaller, this, this.#world, chance(this.#world.plan.seed));
-    await Promise.all(posts.map((post) => again.toTheEnd(post)));
+    const again = this.#newCaller(lastCaller);
+    await Promise.all(posts.map((post) => again.postUntilAnswered(post)));
   }
 
-  /** Posts leads, held forms and what is kept aside, some of the same people, whose addresses are {@linkcode related}. */
+  /** Posts leads, held submissions and collisions, and sets {@linkcode related} to the people who are in more than one. */
   async postRelated(count: number): Promise<void> {
-    const held = await this.postAtOnce("trapped_form", 3 * count, "north");
+    const held = await this.postConcurrently("trapped_form", 3 * count, "north");
     this.related = held.map(({ content }) => String(content.expected.email))
       .filter((email) => email.endsWith("@example.com")).slice(0, count);
-    const used = (await this.postAtOnce("lead", 2 * count, "south")).map((lead, index) => ({
+    const used = (await this.postConcurrently("lead", 2 * count, "south")).map((lead, index) => ({
       ...{ ...lead, idempotencyKey: `used-${index}` },
     }));
     await this.repeat(used);
-    const others = await this.postAtOnce("lead", 3 * count, "north");
-    // With the address of one of them instead of its own.
-    const named = (content: Content, index: number): Pick<Posted, "content" | "body"> => {
+    const others = await this.postConcurrently("lead", 3 * count, "north");
+    // Replaces a lead's email address with that of a related person.
+    const withRelatedEmail = (content: Content, index: number): Pick<Posted, "content" | "body"> => {
       const email = this.related[index];
-      const text = content.spell(chance(index)).trim().replace(/\s*"email":\s*"[^"]*",?/, "");
+      const text = content.spell(seededRandom(index)).trim().replace(/\s*"email":\s*"[^"]*",?/, "");
       const flags = (content.expected.flags as string[]).filter((flag) => flag !== "email_shape_suspect");
       return {
         body: `{"email":"${email}",${text.slice(1)}`.replace(/,\s*}$/, "}"),
         content: { ...content, name: `${content.name}-own`, expected: { ...content.expected, flags, email } },
       };
     };
-    // Of some people there are leads of their own, and leads kept aside under others' Idempotency-Keys.
+    // Related people get leads of their own, and collisions under other people's Idempotency-Keys.
     await this.repeat(others.map((one, index) => ({
       ...(used[index % used.length] as Posted),
       ...(index < count
-        ? named(one.content, index)
-        : { content: one.content, body: one.content.spell(chance(index)) }),
+        ? withRelatedEmail(one.content, index)
+        : { content: one.content, body: one.content.spell(seededRandom(index)) }),
     })));
     const own = others.slice(0, count).map((one, index) => ({
-      ...{ ...one, ...named(one.content, index), idempotencyKey: `own-${index}` },
+      ...{ ...one, ...withRelatedEmail(one.content, index), idempotencyKey: `own-${index}` },
     }));
     await this.repeat(own);
-    // Under their own Idempotency-Keys: somebody of the same last name, and somebody else.
+    // Under each Idempotency-Key of a related person: a person with the same last name, and one with another.
     for (const other of ["", "else"]) {
       await this.repeat(own.map((one, index) => {
         const lastName = `${one.content.expected.last_name}${other}`;
-        const lead = { first_name: "Eve", last_name: lastName, phone: `${2_125_550_100 + index}` };
-        const expected = { ...lead, phone: `+1${lead.phone}`, country: "US", extra: "{}", flags: [] };
-        const body = JSON.stringify(lead);
-        return { ...one, body, content: { name: body, expected, spell: () => body } };
+        const content = shortLead(lastName, { phone: `${2_125_550_100 + index}` }, {});
+        return { ...one, content, body: content.spell(seededRandom(0)) };
       }));
     }
+    const keyed = (await this.postConcurrently("form", 2 * count, "south")).map((form, index) => ({
+      ...{ ...form, idempotencyKey: `form-${index}` },
+    }));
+    await this.repeat(keyed);
+    const further = await this.postConcurrently("form", 2 * count, "bare");
+    await this.repeat(keyed.map((one, index) => {
+      const { content, body } = further[index] as Posted;
+      return { ...one, content, body };
+    }));
+  }
+
+  /** Posts leads with these `project_area` terms in another spelling; `isKnown` determines the expected flag. */
+  async postAreas(terms: readonly string[], isKnown: boolean): Promise<void> {
+    await this.repeat(terms.map((term) => {
+      const area = isKnown ? term : term.toUpperCase();
+      const content = shortLead(
+        `${marker}${this.#testEnv.plan.seed}${term}`,
+        { project_area: ` ${term.toUpperCase()}\t` },
+        { project_area: area, flags: isKnown ? [] : ["project_area_unknown"] },
+      );
+      return {
+        ...{ kind: "lead", tenant: "north", idempotencyKey: `${term} ${isKnown}`, content },
+        body: content.spell(seededRandom(0)),
+      };
+    }));
+  }
+
+  /** Returns a public document that a process serves. */
+  async get(index: number, path: "/v1/vocabulary" | "/api/plans"): Promise<string> {
+    const node = this.#testEnv.nodes[index];
+    const port = (path === "/api/plans" ? node?.plansPort : node?.intakePort) ?? 0;
+    const request = { port, path, method: "GET", headers: {}, body: "" };
+    return (await this.#client("127.0.1.4").send(request)).text;
   }
 
   close(): void {
@@ -170,316 +225,353 @@ export class Callers {
   }
 
   #client(address: string): Client {
-    // The last number of the address decides, so that a seed repeats it.
+    // The protocol depends only on the address, so that a seed reproduces it.
     const isHttp2 = Number(address.split(".").at(-1)) % 2 === 1;
     const client = this.#clients.get(address) ??
-      new Client({ address, ca: this.#world.authority.pem, isHttp2 });
+      new Client({ address, ca: this.#testEnv.authority.pem, isHttp2 });
     this.#clients.set(address, client);
     return client;
   }
 
-  /** Sends one request and notes it. */
-  async ask(question: Question): Promise<Asked> {
-    const { key, how, path = "/v1/intake", address = addressOf(question.caller) } = question;
-    const { what, caller, body, idempotencyKey = null, content = "", expected = {}, method = "POST" } =
-      question;
-    const node = this.#world.nodes[question.node];
-    const asked: Asked = {
-      ...{ what, caller, node: question.node, body, idempotencyKey, content, expected, address },
-      requestId: `${this.asked.length} of the proof`,
-      ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, answer: null, failure: null },
+  /** Sends a request and records it. */
+  async send(request: OutgoingRequest): Promise<Exchange> {
+    const { key, transfer, path = "/v1/intake", address = addressOf(request.caller), secondKey } = request;
+    const { kind, caller, body, idempotencyKey = null, content = "", expected = {}, method = "POST" } =
+      request;
+    const node = this.#testEnv.nodes[request.node];
+    const exchange: Exchange = {
+      ...{ kind, caller, node: request.node, body, idempotencyKey, content, expected, address },
+      requestId: `${this.exchanges.length} of the proof`,
+      ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, response: null, failure: null },
     };
-    this.asked.push(asked);
+    this.exchanges.push(exchange);
+    // Node sends headers as Latin-1, so the key's bytes become characters. An empty header counts as no header.
+    const sentKey = Buffer.from(idempotencyKey ?? "").toString("latin1");
+    const hasKey = idempotencyKey !== null || this.exchanges.length % 8 === 0;
     try {
-      asked.answer = await this.#client(address).send({
+      exchange.response = await this.#client(address).send({
         port: (path === "/v1/intake" ? node?.intakePort : node?.formsPort) ?? 0,
         ...{ method, path, body },
         headers: {
           "Content-Type": "application/json",
           "X-API-Key": key.text,
-          "X-Request-Id": asked.requestId,
-          ...(asked.idempotencyKey === null ? {} : { "Idempotency-Key": asked.idempotencyKey }),
+          "X-Request-Id": exchange.requestId,
+          ...(hasKey ? { "Idempotency-Key": secondKey === undefined ? sentKey : [sentKey, secondKey] } : {}),
         },
-        ...(how === undefined ? {} : { how }),
+        ...(transfer === undefined ? {} : { transfer }),
       });
     } catch (error) {
-      asked.failure = String((error as { code?: unknown }).code ?? error);
+      exchange.failure = String((error as { code?: unknown }).code ?? error);
     }
-    asked.doneAtMs = nowMs();
-    return asked;
+    exchange.doneAtMs = nowMs();
+    return exchange;
   }
 
-  /** Many requests at once: by a key or from an address that has the published limit. */
-  async burst(kind: keyof typeof bursts, node: number): Promise<void> {
-    const { size, label, ...rest } = bursts[kind];
-    const key = this.#world.notes.keys.find((one) => one.label === label) as Key;
-    const make: (chance: Chance, name: string, tenant: string) => Refused = refusals[rest.what];
-    const { expected } = make(chance(0), "", "tight");
-    const question = {
-      caller: -1,
-      node,
-      key,
-      body: "{}",
-      ...rest,
-      path: rest.path ?? "/v1/intake",
-      expected,
-    };
-    await Promise.all(Array.from({ length: size }, () => this.ask(question)));
+  /** Sends concurrent requests whose keys or address have the published limit. */
+  async burst(burstName: keyof typeof bursts, node: number): Promise<void> {
+    const { size, label, ...rest } = bursts[burstName];
+    const keys = this.#testEnv.notes.keys.filter((one) => one.label === label);
+    const makeRefused: (random: Random, name: string, tenant: string) => RefusedRequest = refusals[rest.kind];
+    const { expected } = makeRefused(seededRandom(0), "", "tight");
+    const request = { caller: -1, node, body: "{}", ...rest, path: rest.path ?? "/v1/intake", expected };
+    const keyAt = (index: number) => keys[index % keys.length] as Key;
+    await Promise.all(Array.from({ length: size }, (_, at) => this.send({ ...request, key: keyAt(at) })));
   }
 
-  /** Posts by each of these keys at once. */
-  async postBy(keys: readonly Key[]): Promise<void> {
-    this.#rounds += 1;
-    const last = new Caller(lastCaller + this.#rounds, this, this.#world, chance(this.#world.plan.seed));
-    await Promise.all(keys.map((key) => last.postBy(key)));
+  /** Posts with each of these keys concurrently. */
+  async postWith(keys: readonly Key[]): Promise<void> {
+    const last = this.#newCaller(lastCaller + ++this.#extraCallers);
+    await Promise.all(keys.map((key) => last.postWith(key)));
   }
 
-  /** Posts by these keys while something is done to them, and after it. */
+  /** Posts with these keys while `act` runs, and again afterwards. */
   async postMeanwhile(keys: readonly Key[], act: () => Promise<unknown>): Promise<void> {
-    this.#rounds += 1;
-    const how = chance(this.#world.plan.seed + this.#rounds);
-    const last = new Caller(lastCaller + this.#rounds, this, this.#world, how);
+    this.#extraCallers += 1;
+    const random = seededRandom(this.#testEnv.plan.seed + this.#extraCallers);
+    const last = this.#newCaller(lastCaller + this.#extraCallers, random);
     let isOver = false;
-    const posting = [1, 2].map(async () => {
-      while (!isOver) await last.postBy(how.pick(keys));
+    // In every second call, a single client posts, so that no post waits for the commit of another.
+    const posting = Array.from({ length: 1 + this.#extraCallers % 2 }, async () => {
+      while (!isOver) await last.postWith(random.pick(keys));
     });
     await act();
     isOver = true;
     await Promise.all(posting);
-    await this.postBy(keys);
+    await this.postWith(keys);
   }
 }
 
-/** One client, which does by chance what clients do: new leads and forms, repeats of all sorts, and what is refused. */
+/** A client that runs random operations: new leads and submissions, repeats of all kinds, and refused requests. */
 class Caller {
   readonly #index: number;
   readonly #callers: Callers;
-  readonly #world: World;
-  readonly #how: Chance;
-  readonly #kept: Posted[] = [];
-  #made = 0;
+  readonly #testEnv: TestEnv;
+  readonly #random: Random;
+  readonly #posted: Posted[] = [];
+  #names = 0;
 
-  constructor(index: number, callers: Callers, world: World, how: Chance) {
+  constructor(index: number, callers: Callers, testEnv: TestEnv, random: Random) {
     this.#index = index;
     this.#callers = callers;
-    this.#world = world;
-    this.#how = how;
+    this.#testEnv = testEnv;
+    this.#random = random;
   }
 
-  /** What callers do, with how often of a hundred times; what comes to nothing returns `false`. */
-  readonly #verbs: Readonly<Record<string, readonly [share: number, act: () => Promise<unknown>]>> = {
-    "new lead": [36, () => this.toTheEnd(this.#newLead(this.#how.oneIn(3) ? null : this.#freshKey()))],
-    "form": [5, () => this.toTheEnd(this.#newForm("form"))],
-    "trapped form": [3, () => this.toTheEnd(this.#newForm("trapped_form"))],
-    "spam form": [3, () => this.toTheEnd(this.#newForm("spam_form"))],
-    "repeat": [8, () => this.#again()],
-    "other content under a used key": [6, () => this.#other()],
-    "same to another tenant": [5, () => this.#sameElsewhere()],
-    "several at once": [6, () => this.#atOnce()],
-    "keys that differ in one character": [1, () => this.#twins()],
-    "leads that differ in one member": [1, () => this.#variants()],
-    "same under another key": [2, () => this.#sameAgain()],
+  /** The operations by name, with their shares in percent. */
+  readonly #operations: Readonly<Record<string, readonly [share: number, act: () => Promise<unknown>]>> = {
+    "new lead": [36, () => this.postUntilAnswered(this.#newLead(this.#keyOrNone()))],
+    "form": [5, () => this.postUntilAnswered(this.#newForm("form"))],
+    "trapped form": [3, () => this.postUntilAnswered(this.#newForm("trapped_form"))],
+    "spam form": [3, () => this.postUntilAnswered(this.#newForm("spam_form"))],
+    "repeat": [8, () => this.#repeat()],
+    "other content under a used Idempotency-Key": [6, () => this.#otherContent()],
+    "same to another tenant": [5, () => this.#sameForOtherTenant()],
+    "same post concurrently": [6, () => this.#concurrently()],
+    "Idempotency-Keys that differ in one character": [1, () => this.#similarKeys()],
+    "leads that differ in one member": [1, () => this.#differentMember()],
+    "same to another form": [1, () => this.#sameForEachForm()],
+    "same with and without the honeypot": [1, () => this.#withAndWithoutHoneypot()],
+    "same under another Idempotency-Key": [2, () => this.#sameUnderOtherKeys()],
     "dripping lead": [3, () => this.#inPieces("drip")],
     "lead cut short": [4, () => this.#inPieces("cut")],
     ...Object.fromEntries(
-      (Object.keys(refusals) as (keyof typeof refusals)[]).map((what) =>
-        [`refused: ${what}`, [what === "invalid" ? 4 : 1.5, () => this.#refused(what)]] as const
+      (Object.keys(refusals) as (keyof typeof refusals)[]).map((kind) =>
+        [`refused: ${kind}`, [kind === "invalid" ? 4 : 1.5, () => this.#refused(kind)]] as const
       ),
     ),
   };
 
-  get verbs(): string[] {
-    return Object.keys(this.#verbs);
+  get operations(): string[] {
+    return Object.keys(this.#operations);
   }
 
-  /** Does one of the things that callers do. */
-  async act(): Promise<void> {
-    let dice = this.#how.below(100);
-    for (const [verb, [share]] of Object.entries(this.#verbs)) {
+  /** Runs a random operation. */
+  async runRandom(): Promise<void> {
+    let dice = this.#random.below(100);
+    for (const [operation, [share]] of Object.entries(this.#operations)) {
       dice -= share;
-      if (dice < 0) return await this.do(verb);
+      if (dice < 0) return await this.run(operation);
     }
   }
 
-  /** Does it, and counts it. */
-  async do(verb: string): Promise<void> {
-    const { verbs } = this.#callers;
-    if (await this.#verbs[verb]?.[1]() !== false) verbs[verb] = (verbs[verb] ?? 0) + 1;
+  /** Runs an operation and counts it. */
+  async run(operation: string): Promise<void> {
+    const { operations } = this.#callers;
+    await this.#operations[operation]?.[1]();
+    operations[operation] = (operations[operation] ?? 0) + 1;
   }
 
-  /** Posts one by this key, and does not try again. */
-  async postBy(key: Key): Promise<void> {
-    await this.#send(this.make(key.surface === "intake" ? "lead" : "form", key.tenant), { key });
+  /** Posts once and probes once with this key, without retries. */
+  async postWith(key: Key): Promise<void> {
+    const [post, probe] = key.surface === "intake"
+      ? ["lead", "probe"] as const
+      : ["form", "form_probe"] as const;
+    await this.#post(this.make(post, key.tenant), { key });
+    await this.#send(probe, "", { ...refusals[probe](this.#random, this.#name, key.tenant), key });
   }
 
-  async #inPieces(how: "drip" | "cut"): Promise<void> {
-    const post = this.#newLead(this.#how.oneIn(3) ? null : this.#freshKey());
-    await this.#send(post, { how });
-    this.#keep(post);
+  async #inPieces(transfer: "drip" | "cut"): Promise<void> {
+    const post = this.#newLead(this.#keyOrNone());
+    await this.#post(post, { transfer });
+    this.#remember(post);
   }
 
-  async #refused(what: keyof typeof refusals): Promise<void> {
-    this.#made += 1;
-    const how = this.#how;
-    const isForm = what.includes("form") || what === "wrong_tenant";
-    const tenant = isForm ? how.pick(["north", "south", "bare"]) : this.#tenant();
-    const make: (chance: Chance, name: string, tenant: string) => Refused = refusals[what];
+  async #refused(kind: keyof typeof refusals): Promise<void> {
+    this.#names += 1;
+    const random = this.#random;
+    const isForm = kind.includes("form") || kind === "wrong_tenant";
+    const tenant = isForm ? random.pick(["north", "south", "bare"]) : this.#tenant();
+    const make: (random: Random, name: string, tenant: string) => RefusedRequest = refusals[kind];
     const known = this.#key(tenant, isForm ? "forms" : "intake");
-    const unknown = { id: 0, text: keyText(how, "lead_live_"), tenant };
-    // What comes before the key is looked at needs none.
-    const isUnknown = what === "unknown_key" ||
-      (what === "too_large" || what === "wrong_method") && how.oneIn(2);
-    await this.#ask(what, "", { ...make(how, this.#name, tenant), key: isUnknown ? unknown : known });
+    const unknown = { id: 0, text: keyText(random, "lead_live_"), tenant };
+    // These checks precede authentication, so they also apply to unknown keys.
+    const isUnknown = kind === "unknown_key" ||
+      (kind === "too_large" || kind === "wrong_method") && random.oneIn(2);
+    await this.#send(kind, "", { ...make(random, this.#name, tenant), key: isUnknown ? unknown : known });
   }
 
-  /** Makes one of its kind for a tenant, without an Idempotency-Key. */
-  make(what: Posted["what"], tenant: string): Posted {
-    const one = what === "lead" ? this.#newLead(null) : this.#newForm(what);
+  /** Creates a post to a tenant, without an Idempotency-Key. */
+  make(kind: Posted["kind"], tenant: string): Posted {
+    const one = kind === "lead" ? this.#newLead(null) : this.#newForm(kind);
     return { ...one, tenant, idempotencyKey: null };
   }
 
   get #name(): string {
-    return `${this.#world.plan.seed.toString(36)}c${this.#index}n${this.#made}`;
+    return `${this.#testEnv.plan.seed.toString(36)}c${this.#index}n${this.#names}`;
   }
 
   #freshKey(): string {
     const name = `lot-${this.#name}`;
-    // Two that differ in their last character, or in case alone, are two.
-    return this.#how.pick([name, name, name, name.toUpperCase(), `'";,\\ ${name}`, name.padStart(200, "~")]);
+    // Includes keys that differ only in case, keys of the maximum length, and characters outside ASCII.
+    return this.#random.pick([
+      ...[name, name, name, name.toUpperCase(), `'";,\\ ${name}`, name.padStart(200, "~")],
+      `ключ-🦄-${name}`,
+    ]);
+  }
+
+  #keyOrNone(): string | null {
+    return this.#random.oneIn(3) ? null : this.#freshKey();
   }
 
   #key(tenant: string, surface: "intake" | "forms"): Key {
-    const { keys, revoked } = this.#world.notes;
-    const gone = new Set(
-      revoked.filter(({ returnedAtMs, until }) => until === undefined && nowMs() - returnedAtMs > unheardMs)
-        .map(({ keyId }) => keyId),
-    );
+    const { keys, revocations } = this.#testEnv.notes;
+    const isRevoked = ({ id }: Key) =>
+      revocations.some(({ keyId, returnedAtMs, reactivated }) =>
+        keyId === id && reactivated === undefined && nowMs() - returnedAtMs > revokedUseMs
+      );
     const all = keys.filter((key) => key.tenant === tenant && key.surface === surface && key.limit === null);
-    // A revoked one is tried now and then.
-    return this.#how.pick(this.#how.oneIn(8) ? all : all.filter(({ id }) => !gone.has(id)));
+    // Revoked keys are still used occasionally.
+    return this.#random.pick(this.#random.oneIn(8) ? all : all.filter((key) => !isRevoked(key)));
   }
 
   #tenant(): string {
-    return this.#how.pick(["north", "north", "south", "south", "sandbox", "bare"]);
+    return this.#random.pick(["north", "north", "south", "south", "sandbox", "bare"]);
   }
 
   #newLead(idempotencyKey: string | null): Posted {
-    this.#made += 1;
-    const content = leadOf(this.#how, this.#name);
-    return { what: "lead", tenant: this.#tenant(), idempotencyKey, content, body: content.spell(this.#how) };
+    this.#names += 1;
+    const content = randomLead(this.#random, this.#name);
+    const body = content.spell(this.#random);
+    return { kind: "lead", tenant: this.#tenant(), idempotencyKey, content, body };
   }
 
-  #newForm(what: Exclude<PostKind, "lead">): Posted {
-    this.#made += 1;
-    const content = formOf(this.#how, this.#name, what);
+  #newForm(kind: Exclude<PostKind, "lead">): Posted {
+    this.#names += 1;
+    const content = randomSubmission(this.#random, this.#name, kind);
     return {
-      ...{ what, content, body: content.spell(this.#how) },
-      tenant: this.#how.pick(["north", "south", "bare"]),
-      idempotencyKey: this.#how.oneIn(2) ? null : this.#freshKey(),
+      ...{ kind, content, body: content.spell(this.#random) },
+      tenant: this.#random.pick(["north", "south", "bare"]),
+      idempotencyKey: this.#random.oneIn(2) ? null : this.#freshKey(),
     };
   }
 
-  #keep(post: Posted): void {
-    this.#kept.push(post);
-    if (this.#kept.length > keptMax) this.#kept.shift();
+  #remember(post: Posted): void {
+    this.#posted.push(post);
+    if (this.#posted.length > postedMax) this.#posted.shift();
   }
 
-  async #ask(what: What, body: string, more: Partial<Question> = {}): Promise<Asked> {
-    return await this.#callers.ask({
-      ...{ what, body, caller: this.#index, node: this.#how.below(this.#world.nodes.length) },
+  async #send(kind: RequestKind, body: string, more: Partial<OutgoingRequest> = {}): Promise<Exchange> {
+    return await this.#callers.send({
+      ...{ kind, body, caller: this.#index, node: this.#random.below(this.#testEnv.nodes.length) },
       ...{ key: more.key ?? this.#key(this.#tenant(), "intake"), ...more },
     });
   }
 
-  /** Posts it, by any key of the tenant or this one. */
-  async #send(post: Posted, { how, key }: { how?: "drip" | "cut"; key?: Key } = {}): Promise<Asked> {
-    const isLead = post.what === "lead";
-    return await this.#ask(how === "cut" ? "cut_short" : post.what, post.body, {
+  /** Posts once, with this key or with a random key of the tenant. */
+  async #post(post: Posted, { transfer, key }: { transfer?: "drip" | "cut"; key?: Key } = {}) {
+    const isLead = post.kind === "lead";
+    return await this.#send(transfer === "cut" ? "cut_short" : post.kind, post.body, {
       ...{ idempotencyKey: post.idempotencyKey, content: post.content.name, expected: post.content.expected },
       key: key ?? this.#key(post.tenant, isLead ? "intake" : "forms"),
-      ...(isLead ? {} : { path: `/v1/forms/${post.tenant}/contact` }),
-      ...(how === undefined ? {} : { how }),
+      ...(isLead ? {} : { path: `/v1/forms/${post.tenant}/${formKeyIn(post.content)}` }),
+      ...(transfer === undefined ? {} : { transfer }),
     });
   }
 
-  /** As the specification asks: again after 503, 429 and silence, until there is an answer; a few give up. */
-  async toTheEnd(post: Posted): Promise<void> {
+  /** Posts with retries after 503, 429 or no response, as the specification requires; gives up at random. */
+  async postUntilAnswered(post: Posted): Promise<void> {
     for (let tries = 0; tries < triesMax; tries += 1) {
-      const status = (await this.#send(post)).answer?.status ?? 503;
-      if (status === 200 || status === 202) return this.#keep(post);
+      const status = (await this.#post(post)).response?.status ?? 503;
+      if (status === 200 || status === 202) return this.#remember(post);
       if (status !== 503 && status !== 429) return;
-      if (this.#how.oneIn(10) || this.#callers.isStopping && tries > 3) return this.#keep(post);
-      await pause(50 + this.#how.below(100) * Math.min(4, tries + 1));
+      if (this.#random.oneIn(10) || this.#callers.isStopping && tries > 3) return this.#remember(post);
+      await pause(50 + this.#random.below(100) * Math.min(4, tries + 1));
     }
   }
 
-  #earlier(): Posted | undefined {
-    return this.#kept.length === 0 ? undefined : this.#how.pick(this.#kept);
+  /** Returns one of the last posts for which `isSuitable` holds, or else posts a new lead and returns it. */
+  async #earlier(isSuitable: (post: Posted) => boolean): Promise<Posted> {
+    const suitable = this.#posted.filter(isSuitable);
+    if (suitable.length > 0) return this.#random.pick(suitable);
+    const post = this.#newLead(this.#freshKey());
+    await this.postUntilAnswered(post);
+    return post;
   }
 
-  /** The same once more, maybe spelled otherwise. */
-  async #again(): Promise<unknown> {
-    const earlier = this.#earlier();
-    if (earlier === undefined) return false;
-    const body = this.#how.oneIn(2) ? earlier.body : earlier.content.spell(this.#how);
-    await this.#send({ ...earlier, body });
+  /** Repeats an earlier post, possibly in another spelling. */
+  async #repeat(): Promise<void> {
+    const earlier = await this.#earlier(() => true);
+    const body = this.#random.oneIn(2) ? earlier.body : earlier.content.spell(this.#random);
+    await this.#post({ ...earlier, body });
   }
 
-  /** Another lead or form under a used Idempotency-Key. */
-  async #other(): Promise<unknown> {
-    const earlier = this.#earlier();
-    if (earlier === undefined || earlier.idempotencyKey === null) return false;
-    const { content, body } = this.make(earlier.what, earlier.tenant);
+  /** Posts another lead or form under a used Idempotency-Key. */
+  async #otherContent(): Promise<void> {
+    const earlier = await this.#earlier(({ idempotencyKey }) => idempotencyKey !== null);
+    const { content, body } = this.make(earlier.kind, earlier.tenant);
     for (const tries of [1, 2]) {
-      await this.#send({ ...earlier, content, body: tries === 1 ? body : content.spell(this.#how) });
+      await this.#post({ ...earlier, content, body: tries === 1 ? body : content.spell(this.#random) });
     }
   }
 
-  /** The same Idempotency-Key and content to another customer: that one's own lead. */
-  async #sameElsewhere(): Promise<unknown> {
-    const earlier = this.#earlier();
-    if (earlier?.what !== "lead") return false;
-    const tenant = this.#how.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
-    await this.toTheEnd({ ...earlier, tenant });
+  /** Posts the same Idempotency-Key and content to another tenant, which makes a separate lead. */
+  async #sameForOtherTenant(): Promise<void> {
+    const earlier = await this.#earlier(({ kind }) => kind === "lead");
+    const tenant = this.#random.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
+    await this.postUntilAnswered({ ...earlier, tenant });
   }
 
-  /** Another lead, and not the same one again. */
-  async #variants(): Promise<void> {
+  /** Posts the same submission to each form, which makes separate events. */
+  async #sameForEachForm(): Promise<void> {
+    const post = { ...this.#newForm("form"), idempotencyKey: null };
+    const body = post.content.spell(this.#random);
+    for (const form of [...formKeys, ...formKeys]) {
+      const content = forForm({ ...post.content, name: this.#name }, form);
+      await this.postUntilAnswered({ ...post, content, body });
+    }
+  }
+
+  /** Posts a submission with and without the honeypot filled in, which makes separate events. */
+  async #withAndWithoutHoneypot(): Promise<void> {
+    this.#names += 1;
+    const seed = this.#random.below(10_000);
+    for (const kind of ["trapped_form", "form"] as const) {
+      const made = randomSubmission(seededRandom(seed), this.#name, kind);
+      const content = { ...made, name: `${made.name} ${kind}` };
+      const body = content.spell(this.#random);
+      await this.postUntilAnswered({ ...{ kind, tenant: "south", idempotencyKey: null, content, body } });
+    }
+  }
+
+  /** Posts leads that differ only in one member, which makes separate events. */
+  async #differentMember(): Promise<void> {
     const post = this.#newLead(null);
-    await this.toTheEnd(post);
+    await this.postUntilAnswered(post);
     const { content } = post;
     if (content.expected.extra !== "{}") return;
     const flags = flagNames.filter((flag) =>
       flag === "extra_fields_preserved" || (content.expected.flags as string[]).includes(flag)
     );
-    for (const extra of ['{"crm_twin":1}', '{"crm_twin":"1"}', '{"crm_twin":2}']) {
-      const spell = (how: Chance) => content.spell(how).trim().replace(/\s*}$/, `,${extra.slice(1)}`);
+    const long = "x".repeat(20_000);
+    const extras = ["1", '"1"', "2", `"${long}1"`, `"${long}2"`].map((value) => `{"crm_twin":${value}}`);
+    for (const [index, extra] of extras.entries()) {
+      const spell = (random: Random) => content.spell(random).trim().replace(/\s*}$/, `,${extra.slice(1)}`);
       const expected = { ...content.expected, flags, extra };
-      const twin = { name: content.name + extra, expected, spell };
-      await this.toTheEnd({ ...post, content: twin, body: spell(this.#how) });
+      const variant = { name: `${content.name} ${index}`, expected, spell };
+      await this.postUntilAnswered({ ...post, content: variant, body: spell(this.#random) });
     }
   }
 
-  /** With an Idempotency-Key, with another one, with that one as a form, and without any: each is an event of its own. */
-  async #sameAgain(): Promise<void> {
+  /** Posts under two Idempotency-Keys, as a submission under the first one, and without any, which makes separate events. */
+  async #sameUnderOtherKeys(): Promise<void> {
     const post = this.#newLead(this.#freshKey());
-    const tenant = this.#how.pick(["north", "south", "bare"]);
+    const tenant = this.#random.pick(["north", "south", "bare"]);
     const form = { ...this.make("form", tenant), idempotencyKey: post.idempotencyKey };
     const own = { ...post, tenant };
     for (const one of [own, { ...own, idempotencyKey: `${post.idempotencyKey?.slice(0, 198)}-2` }, form]) {
-      await this.toTheEnd(one);
+      await this.postUntilAnswered(one);
     }
-    for (const one of [own, form]) await this.toTheEnd({ ...one, idempotencyKey: null });
+    for (const one of [own, form]) await this.postUntilAnswered({ ...one, idempotencyKey: null });
   }
 
-  async #twins(): Promise<void> {
-    const key = this.#how.pick([this.#freshKey().slice(0, 199), `${this.#name} `.padEnd(199, "~")]);
-    for (const end of "aAb") await this.toTheEnd(this.#newLead(`${key}${end}`));
+  async #similarKeys(): Promise<void> {
+    const key = this.#random.pick([this.#freshKey().slice(0, 199), `${this.#name} `.padEnd(199, "~")]);
+    for (const end of "aAb") await this.postUntilAnswered(this.#newLead(`${key}${end}`));
   }
 
-  async #atOnce(): Promise<void> {
-    const post = this.#newLead(this.#how.oneIn(3) ? null : this.#freshKey());
-    await Promise.all(Array.from({ length: 2 + this.#how.below(3) }, () => this.#send(post)));
-    this.#keep(post);
+  async #concurrently(): Promise<void> {
+    const post = this.#newLead(this.#keyOrNone());
+    await Promise.all(Array.from({ length: 2 + this.#random.below(3) }, () => this.#post(post)));
+    this.#remember(post);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The certificates of a round: an authority, and what it signs for both ends of both TLS connections.
+ * The certificate authority of a round, which issues the server and client certificates.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { type CertificateFiles, filesOf, type Leaf, replaceFiles } from "../../src/ctl/certificate_files.ts";
 import { type Credentials, issueCertificate } from "../../src/ctl/x509.ts";
 
-/** One authority in a folder of its own. */
+/** A certificate authority with files in its own folder. */
 export class Authority {
   readonly #folder: string;
   readonly #credentials: Credentials = issueCertificate({ name: "proof", use: "authority", days: 3 });
   readonly certFile: string;
-  #made = 0;
+  #count = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -27,9 +27,9 @@ export class Authority {
     return this.#credentials.cert;
   }
 
-  /** Makes a certificate for this machine. */
-  make(leaf: Leaf): CertificateFiles {
-    const stem = join(this.#folder, `${leaf}-${this.#made++}`);
+  /** Issues a certificate for localhost and returns its files. */
+  issue(leaf: Leaf): CertificateFiles {
+    const stem = join(this.#folder, `${leaf}-${this.#count++}`);
     const files = { certFile: `${stem}.pem`, keyFile: `${stem}.key` };
     const names = ["localhost", "127.0.0.1"];
     const options = { name: "localhost", names, use: leaf, days: 2, issuer: this.#credentials };

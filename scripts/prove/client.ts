@@ -1,5 +1,5 @@
 /**
- * The client of the proof: HTTP/1.1 and HTTP/2 over TLS, straight on Node's modules.
+ * An HTTP/1.1 and HTTP/2 client over TLS that uses only Node's modules.
  *
  * @module
  */
@@ -8,24 +8,23 @@ import http2 from "node:http2";
 import https from "node:https";
 import tls from "node:tls";
 import { pause } from "./clock.ts";
-import type { Answer } from "./history.ts";
+import type { HttpResponse } from "./history.ts";
 
-/** A request. */
 export interface Request {
   readonly port: number;
   readonly method: string;
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string;
-  /** Left out: all at once. `drip`: in pieces. `cut`: the connection is cut before the end. */
-  readonly how?: "drip" | "cut";
+  /** `drip` sends the body in pieces; `cut` closes the connection before the end. Default: all at once. */
+  readonly transfer?: "drip" | "cut";
 }
 
 // Source: SPEC, Limits (handler time bound).
 const timeoutMs = 20_000;
 const dripPauseMs = 600;
 
-/** Requests of one client address. */
+/** Sends requests from one local address. */
 export class Client {
   readonly #address: string;
   readonly #ca: string;
@@ -40,41 +39,41 @@ export class Client {
     this.#agent = new https.Agent({ keepAlive: true, maxCachedSessions: 0 });
   }
 
-  /** Sends it; throws with a code when no whole answer came. */
-  async send(request: Request): Promise<Answer> {
-    return this.#isHttp2 && request.how === undefined
-      ? await this.#send2(request)
-      : await this.#send1(request);
+  /** Sends a request and returns the complete response; throws if none arrives. */
+  async send(request: Request): Promise<HttpResponse> {
+    return this.#isHttp2 && request.transfer === undefined
+      ? await this.#sendHttp2(request)
+      : await this.#sendHttp1(request);
   }
 
-  #send1({ port, method, path, headers, body, how }: Request): Promise<Answer> {
+  #sendHttp1({ port, method, path, headers, body, transfer }: Request): Promise<HttpResponse> {
     return new Promise((settle, reject) => {
       const bytes = Buffer.from(body);
-      const sent = https.request({
+      const outgoing = https.request({
         ...{ host: "127.0.0.1", port, method, path, ca: this.#ca, localAddress: this.#address },
-        agent: how === undefined ? this.#agent : false,
+        agent: transfer === undefined ? this.#agent : false,
         headers: { ...headers, ...(method === "GET" ? {} : { "Content-Length": bytes.length }) },
         signal: AbortSignal.timeout(timeoutMs),
       });
-      sent.on("error", reject);
-      sent.on("response", (response) => {
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => text += chunk);
         response.on("error", reject);
         response.on("aborted", () => reject(new Error("aborted")));
         response.on(
           "end",
-          () => settle({ status: response.statusCode ?? 0, headers: flat(response.headers), text }),
+          () => settle({ status: response.statusCode ?? 0, headers: toStrings(response.headers), text }),
         );
       });
-      if (how === undefined) sent.end(bytes);
-      else void inPieces(sent, bytes, how).catch(reject);
+      if (transfer === undefined) outgoing.end(bytes);
+      else void writeInPieces(outgoing, bytes, transfer).catch(reject);
     });
   }
 
   #session(port: number): http2.ClientHttp2Session {
-    const known = this.#sessions.get(port);
-    if (known !== undefined && !known.closed && !known.destroyed) return known;
+    const existing = this.#sessions.get(port);
+    if (existing !== undefined && !existing.closed && !existing.destroyed) return existing;
     const session = http2.connect(`https://127.0.0.1:${port}`, {
       createConnection: () =>
         tls.connect({
@@ -89,7 +88,7 @@ export class Client {
     return session;
   }
 
-  #send2({ port, method, path, headers, body }: Request): Promise<Answer> {
+  #sendHttp2({ port, method, path, headers, body }: Request): Promise<HttpResponse> {
     return new Promise((settle, reject) => {
       const lower = Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -99,7 +98,7 @@ export class Client {
       });
       let text = "";
       let head: Record<string, string> | null = null;
-      stream.on("response", (found) => head = flat(found));
+      stream.on("response", (found) => head = toStrings(found));
       stream.setEncoding("utf8").on("data", (chunk: string) => text += chunk);
       stream.on("error", reject);
       stream.on("close", () => {
@@ -118,20 +117,20 @@ export class Client {
   }
 }
 
-async function inPieces(
-  sent: NodeJS.WritableStream & { destroy(): void },
+async function writeInPieces(
+  outgoing: NodeJS.WritableStream & { destroy(): void },
   bytes: Buffer,
-  how: "drip" | "cut",
+  transfer: "drip" | "cut",
 ): Promise<void> {
   const third = Math.ceil(bytes.length / 3);
-  sent.write(bytes.subarray(0, third));
+  outgoing.write(bytes.subarray(0, third));
   await pause(dripPauseMs);
-  sent.write(bytes.subarray(third, 2 * third));
+  outgoing.write(bytes.subarray(third, 2 * third));
   await pause(dripPauseMs);
-  if (how === "cut") sent.destroy();
-  else sent.end(bytes.subarray(2 * third));
+  if (transfer === "cut") outgoing.destroy();
+  else outgoing.end(bytes.subarray(2 * third));
 }
 
-function flat(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+function toStrings(headers: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }

@@ -1,18 +1,17 @@
 /**
- * The clock of a round, and waiting by it.
+ * The clock of a round, and functions that wait.
  *
  * @module
  */
 
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Milliseconds on the monotonic clock of this process: all times of a history are of it. */
+/** Returns the milliseconds on this process's monotonic clock, which all times in a history use. */
 export const nowMs = (): number => performance.now();
 
-/** Waits. */
 export const pause = async (ms: number): Promise<void> => await delay(Math.max(0, ms));
 
-/** Calls `check` until it returns something truthy, and returns that; `null` when `deadlineMs` has passed first. */
+/** Calls `check` until it returns a truthy value, and returns that, or `null` after `deadlineMs`. Errors are ignored. */
 export async function waitFor<T>(
   check: () => T | Promise<T>,
   { deadlineMs, everyMs = 25 }: { readonly deadlineMs: number; readonly everyMs?: number },

@@ -1,5 +1,5 @@
 /**
- * The operator's command of the tree that is proved, kept running: starting it anew for each command costs a second.
+ * Runs ctl commands of the tested tree in one process, because each start takes a second.
  *
  * @module
  */
@@ -11,6 +11,7 @@ const script = `
   import { createInterface } from "node:readline";
   import { runCtl } from "./src/ctl/main.ts";
   const findDatabaseUrl = () => process.env.DATABASE_URL;
+  process.stderr.write = process.stdout.write.bind(process.stdout);
   const surroundings = { environment: process.env, isColored: false, findDatabaseUrl, developmentSettings: () => null };
   for await (const line of createInterface({ input: process.stdin })) {
     await runCtl([...JSON.parse(line), "--json"], surroundings);
@@ -30,13 +31,13 @@ export class Ctl {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Returns what it printed; throws unless its exit status is 0. */
-  async run(...words: string[]): Promise<string> {
-    this.#child.stdin.write(`${JSON.stringify(words)}\n`);
+  /** Runs a command and returns its output; throws unless its exit code is 0. */
+  async run(...args: string[]): Promise<string> {
+    this.#child.stdin.write(`${JSON.stringify(args)}\n`);
     for (let text = "";;) {
-      const { value = "ended without a word", done } = await this.#lines.next();
+      const { value = "ended without output", done } = await this.#lines.next();
       if (value === "ended 0") return text;
-      if (done || value.startsWith("ended ")) throw new Error(`ctl ${words.join(" ")}: ${value} ${text}`);
+      if (done || value.startsWith("ended ")) throw new Error(`ctl ${args.join(" ")}: ${value} ${text}`);
       text += value;
     }
   }

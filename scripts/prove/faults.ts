@@ -1,5 +1,5 @@
 /**
- * How each kind of step is done, and undone.
+ * Performs each kind of step: causes the fault, waits, and ends it.
  *
  * @module
  */
@@ -8,74 +8,76 @@ import postgres from "postgres";
 import { childrenOf, signalProcess } from "../processes.ts";
 import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
-import { openSql } from "./database.ts";
-import type { Happened } from "./history.ts";
+import type { PerformedStep } from "./history.ts";
 import type { Kind, Step } from "./plan.ts";
 import type { Place } from "./postgres_proxy.ts";
-import type { Manner } from "./sink.ts";
-import type { ServiceNode, World } from "./world.ts";
+import type { Behavior } from "./sink.ts";
+import type { ServiceNode, TestEnv } from "./test_env.ts";
 
-type NoCommit = Happened["noCommit"];
+type NoCommit = PerformedStep["noCommit"];
 
-// A statement of the service's comes by this often at least; a cut that has not happened by then never will.
+/** One connection without the driver's query for array types, whose failure would be an unhandled rejection. */
+const probeOptions = { max: 1, connect_timeout: 5, fetch_types: false, onnotice: () => {} };
+// A connection fault that has not occurred after this time is canceled.
 const cutDeadlineMs = 1_500;
-const dayMs = 25 * 3_600_000;
+// Longer than the 24 hours of a content window.
+const clockStepMs = 25 * 3_600_000;
 const databaseUpMs = 60_000;
 const cancelsCount = 8;
 const cancelEveryMs = 80;
-// After the server has told one session of a new setting, the others have it too.
+// The time for all sessions to apply a setting that one session has applied.
 const reloadMs = 300;
 
-/** Does one step, to its end. */
-export async function perform(step: Step, world: World, callers: Callers): Promise<void> {
-  const node = world.nodes[step.node] as ServiceNode;
-  const isOfNode = step.lane === "node" || step.lane === "wire";
-  const end = world.note(step.kind, isOfNode ? step.node : null);
+/** Performs a step, including its end, and records it. */
+export async function perform(step: Step, testEnv: TestEnv, callers: Callers): Promise<void> {
+  const node = testEnv.nodes[step.node] as ServiceNode;
+  const isNodeStep = step.lane === "node" || step.lane === "wire";
+  const end = testEnv.recordStep(step.kind, isNodeStep ? step.node : null);
   let noCommit: NoCommit = null;
   try {
-    noCommit = await act(step, { world, node, callers }) ?? null;
+    noCommit = await inject(step, { testEnv, node, callers }) ?? null;
   } finally {
     end(noCommit);
   }
 }
 
-type Parts = { readonly world: World; readonly node: ServiceNode; readonly callers: Callers };
+type Parts = { readonly testEnv: TestEnv; readonly node: ServiceNode; readonly callers: Callers };
 type Fault = (parts: Parts, forMs: number) => Promise<NoCommit | void>;
 
-async function act(step: Step, parts: Parts): Promise<NoCommit | void> {
+async function inject(step: Step, parts: Parts): Promise<NoCommit | void> {
   const { kind, forMs } = step;
-  const { world, node } = parts;
+  const { testEnv, node } = parts;
   const [, how, place] = /^(cut|freeze)_(.+)$/.exec(kind) ?? [];
   if (place !== undefined && place !== "all") {
-    return await onWire(node, place as Place, how === "cut" ? null : forMs);
+    return await faultConnection(node, place as Place, how === "cut" ? null : forMs);
   }
   if (kind.startsWith("downstream_")) {
-    await world.sink.behave(kind.slice("downstream_".length) as Manner);
+    await testEnv.sink.setBehavior(kind.slice("downstream_".length) as Behavior);
     await pause(forMs);
-    return void await world.sink.behave("well");
+    return void await testEnv.sink.setBehavior("normal");
   }
-  return await simple[kind]?.(parts, forMs);
+  return await faults[kind]?.(parts, forMs);
 }
 
-/** By kind; each returns the span in which no commit could be confirmed, where it is certain that there was one. */
-const simple: Partial<Record<Kind, Fault>> = {
-  async postgres_kill({ world }) {
-    world.server.kill("SIGKILL");
-    await startAgain(world);
+/** The faults by kind; each returns the span in which certainly no commit could be confirmed, if any. */
+const faults: Partial<Record<Kind, Fault>> = {
+  async postgres_kill({ testEnv }) {
+    testEnv.server.kill("SIGKILL");
+    await restartPostgres(testEnv);
   },
-  async postgres_stop_now({ world }) {
-    world.server.stopNow();
-    await startAgain(world);
+  async postgres_stop_now({ testEnv }) {
+    testEnv.server.stopNow();
+    await restartPostgres(testEnv);
   },
-  postgres_stop: ({ world }) => startAgain(world),
-  async postgres_freeze({ world }, forMs) {
+  postgres_stop: ({ testEnv }) => restartPostgres(testEnv),
+  async postgres_freeze({ testEnv }, forMs) {
     const signalAll = (signal: NodeJS.Signals) => {
-      const { pid } = world.server;
+      const { pid } = testEnv.server;
       signalProcess(pid, signal);
       for (const child of childrenOf(pid)) signalProcess(child.pid, signal);
     };
     signalAll("SIGSTOP");
-    // One that was begun while the others were stopped.
+    // Signals again, for backends that started in the meantime.
     signalAll("SIGSTOP");
     const fromMs = nowMs();
     await pause(forMs);
@@ -83,85 +85,89 @@ const simple: Partial<Record<Kind, Fault>> = {
     signalAll("SIGCONT");
     return { fromMs, toMs };
   },
-  async backend_kill({ world }) {
-    const [row] = await world.sql<{ pid: number }[]>`
+  async backend_kill({ testEnv }) {
+    const [row] = await testEnv.sql<{ pid: number }[]>`
       select pid from pg_stat_activity where usename = 'proof_service' order by application_name like '%commit%' desc limit 1`;
     if (row !== undefined) signalProcess(row.pid, "SIGKILL");
-    await isBack(world);
+    await waitForPostgres(testEnv);
   },
-  async backends_terminate({ world }) {
-    await world.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'proof_service'`;
+  async backends_terminate({ testEnv }) {
+    await testEnv.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'proof_service'`;
   },
-  async read_only({ world }, forMs) {
-    await alter(world, "default_transaction_read_only", "on");
+  async read_only({ testEnv }, forMs) {
+    await setServerSetting(testEnv, "default_transaction_read_only", "on");
     const fromMs = nowMs();
     await pause(forMs);
     const toMs = nowMs();
-    await alter(world, "default_transaction_read_only", null);
+    await setServerSetting(testEnv, "default_transaction_read_only", null);
     return { fromMs, toMs };
   },
-  async standby_lost({ world }, forMs) {
-    await alter(world, "synchronous_standby_names", "gone");
+  async standby_lost({ testEnv }, forMs) {
+    await setServerSetting(testEnv, "synchronous_standby_names", "gone");
     const fromMs = nowMs();
-    let waited = false;
-    // Somebody loses patience with the commits that wait: they are there, and are no promise. Again and again, because
-    // those that wait at first are of posts from before; and before a beat is missed, after which nobody is answered.
+    let hasWaited = false;
+    // Canceling a wait leaves a local commit, which must not be acknowledged. The first waits are those of earlier posts,
+    // so this cancels several times, and at once, because the service refuses posts after a missed heartbeat.
     for (let cancelled = 0; cancelled < cancelsCount; cancelled += 1) {
       await pause(cancelEveryMs);
-      const rows = await world.sql`
+      const rows = await testEnv.sql`
         select pg_cancel_backend(pid) from pg_stat_activity
         where wait_event = 'SyncRep' and application_name like '%commit%'`;
-      waited ||= rows.length > 0;
+      hasWaited ||= rows.length > 0;
     }
-    const stirredAtMs = nowMs();
+    const canceledAtMs = nowMs();
     await pause(forMs);
     const toMs = nowMs();
-    await alter(world, "synchronous_standby_names", null);
-    return waited ? { fromMs, toMs, stirredAtMs } : null;
+    await setServerSetting(testEnv, "synchronous_standby_names", null);
+    return hasWaited ? { fromMs, toMs, canceledAtMs } : null;
   },
-  async disk_full({ world }, forMs) {
-    if (world.disk === null) throw Object.assign(new Error("No small disk"), { code: "needs root" });
-    world.disk.fill();
+  async disk_full({ testEnv }, forMs) {
+    if (testEnv.disk === null) throw Object.assign(new Error("No small disk"), { code: "needs root" });
+    testEnv.disk.fill();
     await pause(forMs);
-    world.disk.empty();
-    // Out of room for its log it panics, and its recovery may have found none either.
-    if (await waitFor(() => answers(world), { deadlineMs: 3_000 }) === null) await startAgain(world);
-  },
-  async slots_exhausted({ world }, forMs) {
-    const url = new URL(world.databaseUrl);
-    url.username = url.password = "proof_service";
-    const held: postgres.Sql[] = [];
-    for (let isFull = false; !isFull && held.length < 200;) {
-      const one = postgres(url.href, { max: 1, connect_timeout: 2, onnotice: () => {}, idle_timeout: 0 });
-      held.push(one);
-      isFull = await one`select 1`.then(() => false, () => true);
+    testEnv.disk.empty();
+    // PostgreSQL panics without space for its WAL, and its recovery may lack space too.
+    if (await waitFor(() => isPostgresUp(testEnv), { deadlineMs: 3_000 }) === null) {
+      await restartPostgres(testEnv);
     }
-    // Whoever needs a new one now finds none.
-    await world.sql`
+  },
+  async slots_exhausted({ testEnv }, forMs) {
+    const url = new URL(testEnv.databaseUrl);
+    url.username = url.password = "proof_service";
+    const clients: postgres.Sql[] = [];
+    for (let isFull = false; !isFull && clients.length < 200;) {
+      const client = postgres(url.href, { ...probeOptions, connect_timeout: 2, idle_timeout: 0 });
+      clients.push(client);
+      isFull = await client`select 1`.then(() => false, () => true);
+    }
+    // When the service reconnects, it finds no free slot.
+    await testEnv.sql`
       select pg_terminate_backend(pid) from pg_stat_activity
       where usename = 'proof_service' and application_name like 'lead-intake %'`.catch(() => {});
     await pause(forMs);
-    await Promise.all(held.map((one) => one.end({ timeout: 0 }).catch(() => {})));
+    await Promise.all(clients.map((one) => one.end({ timeout: 0 }).catch(() => {})));
   },
 
-  kill: (parts) => endNode(parts, "SIGKILL"),
-  terminate: (parts) => endNode(parts, "SIGTERM"),
+  kill: (parts) => restart(parts, "SIGKILL"),
+  terminate: (parts) => restart(parts, "SIGTERM"),
   async kill_with_clock_off(parts) {
     parts.node.clockOffMs = parts.node.clockOffMs === 0 ? 3_600_000 : 0;
-    await endNode(parts, "SIGKILL");
+    await restart(parts, "SIGKILL");
   },
   async stop({ node }, forMs) {
     node.process.signal("SIGSTOP");
     await pause(forMs);
     node.process.signal("SIGCONT");
   },
-  async actions_kill({ world }) {
-    if (await world.actions?.end("SIGKILL") === false) world.notes.unstarted.push("actions, after a kill");
+  async actions_kill({ testEnv }) {
+    if (await testEnv.actions?.end("SIGKILL") === false) {
+      testEnv.notes.failedStarts.push("actions, after a kill");
+    }
   },
-  async actions_stop({ world }, forMs) {
-    world.actions?.signal("SIGSTOP");
+  async actions_stop({ testEnv }, forMs) {
+    testEnv.actions?.signal("SIGSTOP");
     await pause(forMs);
-    world.actions?.signal("SIGCONT");
+    testEnv.actions?.signal("SIGCONT");
   },
 
   async cut_all({ node }) {
@@ -172,33 +178,33 @@ const simple: Partial<Record<Kind, Fault>> = {
     await pause(forMs);
   },
   async refuse_new({ node }, forMs) {
-    node.proxy.acceptsNew = false;
+    node.proxy.isAccepting = false;
     await node.proxy.cut();
     await pause(forMs);
-    node.proxy.acceptsNew = true;
+    node.proxy.isAccepting = true;
   },
 
-  async revoke({ world }) {
-    const gone = new Set(world.notes.revoked.map(({ keyId }) => keyId));
-    const key = world.notes.keys.find(({ id, label }) => label.startsWith("spare-") && !gone.has(id));
+  async revoke({ testEnv }) {
+    const revokedIds = new Set(testEnv.notes.revocations.map(({ keyId }) => keyId));
+    const key = testEnv.notes.keys.find(({ id, label }) => label.startsWith("spare-") && !revokedIds.has(id));
     if (key === undefined) return;
-    await revoked(
-      world,
+    await recordRevocation(
+      testEnv,
       [key.id],
-      () => world.sql`update api_key set revoked_at = service_clock() where id = ${key.id}`,
+      () => testEnv.sql`update api_key set revoked_at = service_clock() where id = ${key.id}`,
     ).catch(() => {});
   },
-  async day_passes({ world }) {
-    await moveClock(world, dayMs);
+  async day_passes({ testEnv }) {
+    await moveClock(testEnv, clockStepMs);
   },
   burst_of_key: ({ callers, node }) => callers.burst("burst_of_key", node.index),
   burst_of_address: ({ callers, node }) => callers.burst("burst_of_address", node.index),
   burst_of_forms: ({ callers, node }) => callers.burst("burst_of_forms", node.index),
 };
 
-/** Notes that keys were revoked, and until when if that is undone. */
-export async function revoked(
-  world: World,
+/** Runs `act`, which revokes keys, and records the revocation; `until.undo` ends it. */
+export async function recordRevocation(
+  testEnv: TestEnv,
   keyIds: readonly number[],
   act: () => Promise<unknown>,
   until?: { readonly meanwhile: () => Promise<unknown>; readonly undo: () => Promise<unknown> },
@@ -206,20 +212,20 @@ export async function revoked(
   const fromMs = nowMs();
   await act();
   const returnedAtMs = nowMs();
-  const databaseMs = await databaseNow(world);
+  const databaseMs = await databaseClock(testEnv);
   if (databaseMs === null) return;
   const notes = keyIds.map((keyId) => ({ keyId, fromMs, returnedAtMs, databaseMs }));
-  world.notes.revoked.push(...notes);
+  testEnv.notes.revocations.push(...notes);
   if (until === undefined) return;
   await until.meanwhile();
-  const again = { fromMs: nowMs(), databaseMs: await databaseNow(world) ?? 0 };
+  const again = { fromMs: nowMs(), databaseMs: await databaseClock(testEnv) ?? 0 };
   await until.undo();
-  const ended = notes.map((one) => ({ ...one, until: { ...again, toMs: nowMs() } }));
-  world.notes.revoked.splice(-notes.length, notes.length, ...ended);
+  const ended = notes.map((one) => ({ ...one, reactivated: { ...again, toMs: nowMs() } }));
+  testEnv.notes.revocations.splice(-notes.length, notes.length, ...ended);
 }
 
-/** Sets the database's clock on. */
-export async function moveClock({ sql, notes: { clockSteps } }: World, stepMs: number): Promise<void> {
+/** Moves the database's clock forward. */
+export async function moveClock({ sql, notes: { clockSteps } }: TestEnv, stepMs: number): Promise<void> {
   const before = clockSteps.reduce((sum, step) => sum + step.stepMs, 0);
   const fromMs = nowMs();
   await sql.unsafe(
@@ -229,44 +235,45 @@ export async function moveClock({ sql, notes: { clockSteps } }: World, stepMs: n
   clockSteps.push({ fromMs, toMs: nowMs(), stepMs });
 }
 
-async function endNode({ world, node }: Parts, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
-  if (!await node.process.end(signal)) world.notes.unstarted.push(`service ${node.index}, after ${signal}`);
+async function restart({ testEnv, node }: Parts, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+  if (!await node.process.end(signal)) {
+    testEnv.notes.failedStarts.push(`service ${node.index}, after ${signal}`);
+  }
 }
 
-async function onWire({ proxy }: ServiceNode, place: Place, haltMs: number | null): Promise<void> {
+async function faultConnection({ proxy }: ServiceNode, place: Place, haltMs: number | null): Promise<void> {
   const isEarly = place === "before_parse";
-  const made = proxy.faultOnce({ place, how: haltMs !== null ? "halt" : isEarly ? "reset" : "close" });
-  // Parse comes once a connection.
+  const injected = proxy.injectFault({ place, how: haltMs !== null ? "halt" : isEarly ? "reset" : "close" });
+  // Parse is sent only once per connection, so the service must reconnect.
   if (isEarly) await proxy.cut();
-  const halted = await Promise.race([made, pause(cutDeadlineMs).then(() => null)]);
-  proxy.faultNever();
+  const halted = await Promise.race([injected, pause(cutDeadlineMs).then(() => null)]);
+  proxy.cancelFault();
   if (halted === null || haltMs === null) return;
   await pause(haltMs);
   halted.release();
 }
 
-async function databaseNow(world: World): Promise<number | null> {
+async function databaseClock(testEnv: TestEnv): Promise<number | null> {
   return await waitFor(async () => {
-    const [row] = await world.sql<{ ms: number }[]>`
+    const [row] = await testEnv.sql<{ ms: number }[]>`
       select (extract(epoch from service_clock()) * 1000)::float8 as ms`;
     return row?.ms ?? null;
   }, { deadlineMs: 10_000, everyMs: 100 });
 }
 
-/** Starts PostgreSQL again, after its end. */
-async function startAgain(world: World): Promise<void> {
-  await world.server.restart().catch((error) => world.notes.unstarted.push(`postgres: ${error}`));
-  await isBack(world);
+async function restartPostgres(testEnv: TestEnv): Promise<void> {
+  await testEnv.server.restart().catch((error) => testEnv.notes.failedStarts.push(`postgres: ${error}`));
+  await waitForPostgres(testEnv);
 }
 
-async function isBack(world: World): Promise<void> {
-  if (await waitFor(() => answers(world), { deadlineMs: databaseUpMs }) === null) {
-    world.notes.unstarted.push("postgres");
+async function waitForPostgres(testEnv: TestEnv): Promise<void> {
+  if (await waitFor(() => isPostgresUp(testEnv), { deadlineMs: databaseUpMs }) === null) {
+    testEnv.notes.failedStarts.push("postgres");
   }
 }
 
-async function answers(world: World): Promise<boolean> {
-  const sql = openSql(world.databaseUrl);
+async function isPostgresUp(testEnv: TestEnv): Promise<boolean> {
+  const sql = postgres(testEnv.databaseUrl, probeOptions);
   try {
     await Promise.race([sql`select 1`, pause(2_000).then(() => Promise.reject(new Error("late")))]);
     return true;
@@ -275,26 +282,26 @@ async function answers(world: World): Promise<boolean> {
   }
 }
 
-/** Sets something for the whole server, or takes it back, until it is so. */
-async function alter(world: World, setting: string, value: string | null): Promise<void> {
+/** Changes a server-wide setting, or resets it if `value` is `null`, and waits until it applies. */
+async function setServerSetting(testEnv: TestEnv, setting: string, value: string | null): Promise<void> {
   const change = value === null
     ? `alter system reset ${setting}`
     : `alter system set ${setting} = '${value}'`;
-  // A session that asks what the others have; the proof's own never have it.
-  const seen = postgres(world.databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  // A separate session, because the proof's own connections override the server's settings.
+  const observer = postgres(testEnv.databaseUrl, probeOptions);
   try {
-    await seen`select 1`;
+    await observer`select 1`;
     await waitFor(async () => {
-      await world.sql.unsafe(change);
+      await testEnv.sql.unsafe(change);
       return true;
     }, { deadlineMs: databaseUpMs });
-    await world.sql`select pg_reload_conf()`;
+    await testEnv.sql`select pg_reload_conf()`;
     await waitFor(async () => {
-      const [row] = await seen.unsafe(`select current_setting('${setting}') as value`);
+      const [row] = await observer.unsafe(`select current_setting('${setting}') as value`);
       return String(row?.value) === (value ?? (setting.startsWith("default") ? "off" : ""));
     }, { deadlineMs: 5_000 });
     await pause(reloadMs);
   } finally {
-    await seen.end({ timeout: 0 }).catch(() => {});
+    await observer.end({ timeout: 0 }).catch(() => {});
   }
 }

@@ -1,96 +1,97 @@
 /**
- * What was seen from outside in one round: the whole of what the rules judge by. Times are milliseconds on the monotonic
- * clock of the process that proves, unless they say otherwise.
+ * Everything that the proof observes in one round; the rules have no other input. Times are milliseconds on the proof's
+ * monotonic clock unless stated otherwise.
  *
  * @module
  */
 
 import type { refusals } from "./leads.ts";
 
-/** A kind of post that is stored. */
+/** A kind of post that can be stored. */
 export type PostKind = "lead" | "form" | "trapped_form" | "spam_form";
 
-/** What a request is, and so which answers it may get; one that is cut short has only a part of a lead. */
-export type What = PostKind | keyof typeof refusals | "cut_short";
+/** A kind of request, which determines the permitted responses; `cut_short` sends only part of a lead. */
+export type RequestKind = PostKind | keyof typeof refusals | "cut_short";
 
-/** What an answer said. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** A request and what became of it. */
-export interface Asked {
-  readonly what: What;
-  /** Which of the callers. */
+/** A request and its outcome. */
+export interface Exchange {
+  readonly kind: RequestKind;
+  /** The caller's index. */
   readonly caller: number;
-  /** Index of the service process that was asked. */
+  /** The index of the service process that received it. */
   readonly node: number;
   readonly tenant: string;
-  /** The key's id in the database; 0 for one that is not there. */
+  /** The key's id in the database; 0 for an unknown key. */
   readonly keyId: number;
   /** The client's address. */
   readonly address: string;
   readonly idempotencyKey: string | null;
-  /** Names the content, however it is spelled. */
+  /** Identifies the content in all of its spellings. */
   readonly content: string;
   readonly body: string;
-  /** What is stored of it; or of what is refused, the status of the answer, its error and fields. */
+  /** The expected stored fields of a post, or the expected status, error and fields of a refusal. */
   readonly expected: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   readonly sentAtMs: number;
   doneAtMs: number;
-  /** `null`: none came, or not the whole of one. */
-  answer: Answer | null;
-  /** Why none came. */
+  /** `null` if no complete response arrived. */
+  response: HttpResponse | null;
+  /** Why no response arrived. */
   failure: string | null;
 }
 
-/** A request of the service that arrived downstream, or a call of the actions process that arrived at a CRM. */
-export interface Arrived {
-  readonly at: "tier" | "customer";
+/** A request that the tier received from the service, or an effect that a recipient received from the actions process. */
+export interface Delivery {
+  readonly receiver: "tier" | "customer" | "chat" | "mail";
   readonly eventId: string;
-  /** Whose sink it arrived at: the tenant in the CRM's address; the one that the body names, at the tier. */
+  /** The tenant in the route's address; at the tier, the tenant that the body names. */
   readonly tenant: string;
-  /** The rest of a CRM's address; `null` at the tier. */
+  /** The mailbox, or the path of the route's URL without its first slash; `null` at the tier. */
   readonly route: string | null;
-  /** With the customer's secret, as webhooks are. */
+  /** Whether a webhook is signed with all of the tenant's secrets; true for other deliveries. */
   readonly isSigned: boolean;
   readonly body: string;
   readonly atMs: number;
-  /** The status of the answer; `null` while none was given, or none could be read. */
-  said: number | null;
-  /** When the whole of the answer was written. */
-  saidAtMs: number | null;
+  /** The response's status; `null` without a readable response. */
+  responseStatus: number | null;
+  /** When the response was completely written. */
+  respondedAtMs: number | null;
 }
 
-/** One look at `GET /healthz`. */
-export interface Look {
+/** One `GET /healthz` request. */
+export interface HealthCheck {
   readonly node: number;
   readonly sentAtMs: number;
   readonly doneAtMs: number;
-  /** `null`: no answer. */
+  /** The response's status, or `null` without a response. */
   readonly status: number | null;
   readonly health: { ok: boolean; pending: number; dead: number; store_writable: boolean } | null;
 }
 
-/** Something that was done to the parts. */
-export interface Happened {
+/** A step that was performed. */
+export interface PerformedStep {
   readonly kind: string;
-  /** The service process that it was done to; `null`: another part, or all of them. */
+  /** The index of the affected service process, or `null` if the step affects other parts. */
   readonly node: number | null;
   readonly fromMs: number;
-  /** When the part was whole again. */
+  /** When the part worked again. */
   readonly toMs: number;
   /**
-   * The span in which no process could get a commit confirmed. `stirredAtMs`: what waited was cancelled then, and some of
-   * it came back as if it had been.
+   * The span in which no commit could be confirmed. Until `canceledAtMs`, waiting commits were canceled, which PostgreSQL
+   * reports as commits with a warning.
    */
-  readonly noCommit: { readonly fromMs: number; readonly toMs: number; readonly stirredAtMs?: number } | null;
+  readonly noCommit:
+    | { readonly fromMs: number; readonly toMs: number; readonly canceledAtMs?: number }
+    | null;
 }
 
-/** A key of the round. */
+/** An API key. */
 export interface Key {
   readonly id: number;
   readonly tenant: string;
@@ -98,11 +99,11 @@ export interface Key {
   readonly surface: "intake" | "forms";
   readonly label: string;
   readonly campaign: string | null;
-  /** Its own limit; `null`: one so high that nobody meets it. */
+  /** The key's rate limit, or `null` if it is too high to be reached. */
   readonly limit: { readonly perMinute: number; readonly burst: number } | null;
 }
 
-/** A row of `event`, and of `submission` where there is one. */
+/** A row of `event`, with its row of `submission` if there is one. */
 export interface StoredEvent {
   readonly eventId: string;
   readonly kind: "lead" | "form";
@@ -118,7 +119,9 @@ export interface StoredEvent {
   readonly raw: string;
   readonly verdict: string | null;
   readonly reasons: readonly string[] | null;
-  /** Whom the search finds it by. */
+  /** The form key of a submission. */
+  readonly form: string | null;
+  /** The contact columns by which the search finds the event. */
   readonly phone: string | null;
   readonly email: string | null;
   readonly lastName: string | null;
@@ -128,13 +131,31 @@ export interface StoredEvent {
 export interface StoredCollision
   extends Pick<StoredEvent, "eventId" | "keyId" | "flags" | "lead" | "extra" | "raw"> {
   readonly count: number;
+  readonly otherPerson: boolean;
+}
+
+/** A row of `actions.effect`. */
+export interface StoredEffect {
+  readonly eventId: string;
+  readonly address: string;
+  readonly isDone: boolean;
+  readonly status: number | null;
+}
+
+/** A row of `actions.route`. */
+export interface StoredRoute {
+  readonly tenant: string;
+  readonly kind: string;
+  readonly source: string;
+  readonly form: string;
+  readonly address: string;
 }
 
 /** A row of `attempt`. */
 export interface StoredAttempt {
   readonly eventId: string;
   readonly number: number;
-  /** When it began, on the database's clock. */
+  /** The attempt's start, on the database's clock. */
   readonly atMs: number;
   readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
   readonly status: number | null;
@@ -143,93 +164,94 @@ export interface StoredAttempt {
   readonly spent: boolean;
 }
 
-/** The tables at the end. */
+/** The tables after all faults and before the operators' work. */
 export interface Tables {
   readonly events: readonly StoredEvent[];
   readonly attempts: readonly StoredAttempt[];
   readonly outbox: readonly string[];
   readonly dead: readonly { readonly eventId: string; readonly reason: string | null }[];
   readonly collisions: readonly StoredCollision[];
-  /** Of the service's own report: accepted and spend of all keys; `null` when it was not asked. */
+  readonly effects: readonly StoredEffect[];
+  readonly routes: readonly StoredRoute[];
+  /** The sums over all keys in a service process's report, or `null` without a response. */
   readonly report: { readonly accepted: number; readonly spendCents: number } | null;
 }
 
-/** A revocation. */
-export interface Revoked {
+/** The revocation of a key, or its suspension with its tenant. */
+export interface Revocation {
   readonly keyId: number;
   readonly fromMs: number;
   readonly returnedAtMs: number;
-  /** The database's clock when the revocation had returned, milliseconds since 1970. */
+  /** The database's clock after the revocation had returned, in milliseconds since 1970. */
   readonly databaseMs: number;
-  /** When the key was active again: the last moment before, and the first one after. */
-  readonly until?: { readonly fromMs: number; readonly toMs: number; readonly databaseMs: number };
+  /** The span in which the key became active again. */
+  readonly reactivated?: { readonly fromMs: number; readonly toMs: number; readonly databaseMs: number };
 }
 
-/** What a round notes while it runs. */
+/** The observations that a round records while it runs. */
 export interface Notes {
   readonly tenants: { readonly id: number; readonly slug: string; readonly sandbox: boolean }[];
   readonly keys: Key[];
-  readonly looks: Look[];
-  readonly happened: Happened[];
-  /** When small commits of the proof's own were confirmed, four a second where the machine has time for them. */
-  readonly beats: number[];
-  /** Service processes that ended; `signal` is what they were told at `atMs`, `null` when they ended by themselves. */
-  readonly ended: {
+  readonly healthChecks: HealthCheck[];
+  readonly performed: PerformedStep[];
+  /** When the proof's own small commits were confirmed: four per second on an idle machine. */
+  readonly heartbeats: number[];
+  /** The exits of service processes; `signal` was sent at `atMs`, and is `null` if the process exited on its own. */
+  readonly exits: {
     readonly node: number;
     readonly signal: "SIGTERM" | "SIGKILL" | null;
     readonly atMs: number;
     readonly endedAtMs: number;
     readonly code: number | string;
   }[];
-  /** Keys that were revoked, or suspended with their tenant. */
-  readonly revoked: Revoked[];
-  /** The database's clock was set on. */
+  readonly revocations: Revocation[];
+  /** When and how far the database's clock was moved forward. */
   readonly clockSteps: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number }[];
-  /** When each process listened, by node: a limiter begins anew with each life. */
-  readonly lives: { readonly node: number; readonly atMs: number }[];
-  /** Why a part did not come back when it was started. */
-  readonly unstarted: string[];
+  /** When each process started to listen; a restart resets the limits. */
+  readonly starts: { readonly node: number; readonly atMs: number }[];
+  /** Parts that did not start in time. */
+  readonly failedStarts: string[];
 }
 
-/** All of a round. */
+/** The history of a round. */
 export interface History extends Readonly<Notes> {
   readonly nodes: number;
-  /** The actions process stood between the service and the CRMs. */
+  /** Whether the actions process ran between the service and the CRMs. */
   readonly hasActions: boolean;
   readonly attemptsMax: number;
-  /** After so long without an answer a send counts as unanswered. */
+  /** The time limit of a send, in milliseconds. */
   readonly sendTimeoutMs: number;
-  readonly asked: readonly Asked[];
-  readonly arrived: readonly Arrived[];
-  /** Events that were dead and that an operator put back; `spent` attempts had counted towards that. */
+  readonly exchanges: readonly Exchange[];
+  readonly deliveries: readonly Delivery[];
+  /** The dead events that were replayed before the operators' work, with the number of attempts that they had spent. */
   readonly replayed: readonly { eventId: string; spent: number; reason: string | null }[];
-  /** When everything was whole again for good. */
-  readonly calmAtMs: number;
-  /** Whether nothing waited any more within the time that was given; else what did. */
-  readonly undrained: string | null;
+  /** When all parts worked again after the last fault. */
+  readonly repairedAtMs: number;
+  /** Describes events that were still pending or dead at the end; `null` if there were none. */
+  readonly undelivered: string | null;
   readonly tables: Tables;
-  /** Repeats that were counted, when all processes had ended in good order. */
+  /** The number of repeats that the service has counted, read after all processes exited cleanly. */
   readonly duplicates: number;
-  /** How often each verb was done, of callers and operators. */
-  readonly verbs: Readonly<Record<string, number>>;
-  /** What was not as the model says after operators; `null` in a round without them. */
-  readonly operated: readonly string[] | null;
-  /** What the processes and the server wrote. */
+  /** How often callers and operators ran each operation, by name. */
+  readonly operations: Readonly<Record<string, number>>;
+  /** Messages about differences from the operators' model; `null` in a round without operators. */
+  readonly modelDifferences: readonly string[] | null;
+  /** The output of the processes and of PostgreSQL. */
   readonly logs: readonly { readonly name: string; readonly text: string }[];
 }
 
-/** Whether a request may be stored. */
-export function isPost({ what }: Pick<Asked, "what">): boolean {
-  return what in verdicts;
+/** Whether a request can be stored. */
+export function isPost({ kind }: Pick<Exchange, "kind">): boolean {
+  return kind in verdicts;
 }
 
-/** Of each kind of post, what the form finds of it. */
+/** The expected spam verdict on each kind of post. */
 export const verdicts: Readonly<Record<PostKind, string | null>> = {
   ...{ lead: null, form: "clean", trapped_form: "honeypot", spam_form: "spam" },
 };
 
-/** The members of a JSON answer; empty when it is none. */
-export function membersOf(answer: Answer | null): Readonly<Record<string, unknown>> {
+/** Returns the members of a JSON response, or none if it is not an object. */
+export function membersOf(answer: HttpResponse | null): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(answer?.text ?? "");
     return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
@@ -238,8 +260,8 @@ export function membersOf(answer: Answer | null): Readonly<Record<string, unknow
   }
 }
 
-/** The id of the event that an acknowledgement names, or `""`. */
-export function namedEvent(asked: Pick<Asked, "answer">): string {
-  const { event_id: lead, submission_id: form } = membersOf(asked.answer);
+/** Returns the event id in an acknowledgement, or `""`. */
+export function acknowledgedId(exchange: Pick<Exchange, "response">): string {
+  const { event_id: lead, submission_id: form } = membersOf(exchange.response);
   return String(lead ?? form ?? "");
 }

@@ -1,337 +1,508 @@
 /**
- * What operators do at the end of a round, when nothing else goes on. Around each of their verbs all tables are read, and every
- * row must be what the model makes of the rows before: what changed as the model says, and nothing else.
+ * The operators' work after a round's steps. All tables are read before and after each operation, and every row is compared with
+ * the one that the model computes.
  *
  * @module
  */
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { Ctl } from "./ctl.ts";
-import { moveClock, revoked } from "./faults.ts";
-import type { World } from "./world.ts";
+import { acknowledgedId, type PostKind } from "./history.ts";
+import { moveClock, recordRevocation } from "./faults.ts";
+import {
+  type Change,
+  type Changes,
+  effectsOf,
+  expectedDelivery,
+  expectedRemoval,
+  findDifferences,
+  idsOf,
+  isHeld,
+  nonNull,
+  readRows,
+  type Row,
+  rowAt,
+  type Rows,
+  rowsOf,
+  scopeOf,
+  unclaimed,
+} from "./model.ts";
+import type { TestEnv } from "./test_env.ts";
 
-/** How often each verb is done. */
-export const times = 10;
+/** How often each operation must run. */
+export const runsMin = 10;
 
-type Row = Readonly<Record<string, unknown>>;
-/** By table and key. */
-type Rows = ReadonlyMap<string, Row>;
-/** What the model says of rows: which columns become what, or that the row goes. */
-type Changes = Map<string, Row | null>;
-
-/** A row that was claimed. */
+/** A row that `claim_outbox` returned. */
 interface Claimed {
   readonly event_id: string;
   readonly number: number;
 }
 
-/** Something, whatever it is. */
-const any = Symbol("any");
-
-/** Tables with the keys of their rows; left out is what only helps the service. */
-const tables: Readonly<Record<string, string>> = {
-  ...{ tenant: "slug", campaign: "id", api_key: "id", ip_limit: "network", form: "id" },
-  ...{ event: "event_id", submission: "event_id", outbox: "event_id", dead_letter: "event_id" },
-  ...{ attempt: "event_id || '/' || number", collision: "id", lead_contact: "event_id" },
-  ...{ "actions.route": "id", "actions.effect": "event_id || '/' || route_id", audit: "id" },
-};
-
 const minuteMs = 60_000;
-/** A post this long before the edge of its window is sure to be within it. */
-const edgeMs = 20_000;
-const patienceMs = 90_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** The time before the end of a window at which a repeated post is certainly within the window. */
+const marginMs = 20_000;
+const stepTimeoutMs = 90_000;
+/** The lease of a claim on effects that is not meant to expire. */
+const effectLeaseMs = 15_000;
+/** The last retention period of `north`, in days. */
+const retentionDays = 2;
+const uuids = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+const [firstLease, secondLease] = uuids as [string, string];
 
-/** The operators of a round. */
+/** Runs the operators' commands and records every difference from the model. */
 export class Operators {
-  /** What is not as the model says. */
-  readonly found: string[] = [];
-  /** How often each verb was done. */
-  readonly verbs: Record<string, number> = {};
-  readonly #world: World;
+  readonly differences: string[] = [];
+  /** How often each operation ran, by name. */
+  readonly operations: Record<string, number> = {};
+  readonly #testEnv: TestEnv;
   readonly #callers: Callers;
   readonly #ctl: Ctl;
-  #dead: readonly string[] = [];
+  #deadIds: readonly string[] = [];
+  #hasRemovedExpired = false;
+  #rotatedSecret = "";
 
-  constructor(world: World, callers: Callers) {
-    this.#world = world;
+  constructor(testEnv: TestEnv, callers: Callers) {
+    this.#testEnv = testEnv;
     this.#callers = callers;
-    this.#ctl = new Ctl(world.options.tree, world.databaseUrl);
+    this.#ctl = new Ctl(testEnv.options.tree, testEnv.databaseUrl);
   }
 
   close(): void {
     this.#ctl.close();
   }
 
-  /** Does what callers do seldom, and posts what the operators will need. */
+  /** Completes the callers' rare operations, changes terms and keys while clients post, and posts leads for {@linkcode work}. */
   async post(): Promise<void> {
-    await this.#callers.doEach(times);
+    await this.#callers.completeOperations(runsMin);
+    await this.#changeVocabulary();
     await this.#revoke();
-    await this.#callers.postRelated(times);
+    await this.#callers.postRelated(runsMin);
   }
 
-  /** Posts over the edges of content windows and just before PostgreSQL dies. */
+  /** Adds and retires terms, and posts leads with them after each change. */
+  async #changeVocabulary(): Promise<void> {
+    const terms = Array.from({ length: runsMin }, (_, index) => `Gazebo ${index}`);
+    for (const [change, isKnown] of [["add", true], ["retire", false]] as const) {
+      for (const term of terms) await this.#ctl.run("vocabulary", change, term);
+      await this.#waitUntilServed(
+        "/v1/vocabulary",
+        (text) => terms.every((term) => text.includes(`"${term}"`) === isKnown),
+      );
+      await this.#callers.postAreas(terms, isKnown);
+      this.#count(`vocabulary.${change}`, runsMin);
+    }
+  }
+
+  /** Waits until the document of each process passes a check. */
+  async #waitUntilServed(path: Parameters<Callers["get"]>[1], isExpected: (text: string) => boolean) {
+    for (const { index } of this.#testEnv.nodes) {
+      const isServed = await waitFor(async () => isExpected(await this.#callers.get(index, path)), {
+        deadlineMs: stepTimeoutMs,
+      });
+      if (isServed === null) this.differences.push(`service ${index} does not serve the stored ${path}`);
+    }
+  }
+
+  /**
+   * Makes leads dead, posts right before PostgreSQL is killed, repeats posts before and after their content window ends, and
+   * gives `bare` its first route.
+   */
   async prepare(): Promise<void> {
-    const { found, verbs } = this;
+    const differences = this.differences;
     const callers = this.#callers;
-    const world = this.#world;
-    // Nothing but what is asked flushes the log then: what was answered and is not on disk is lost.
-    world.isQuiet = true;
+    const testEnv = this.#testEnv;
+    await this.#whileFailing(async () => {
+      await callers.postConcurrently("lead", runsMin, "north");
+      return async () =>
+        Number((await testEnv.sql`select count(*)::int as dead from dead_letter`)[0]?.dead) >= runsMin;
+    });
+    this.#count("lead refused until dead", runsMin);
+    // Without the proof's own commits nothing else flushes the WAL, so a kill loses an event acknowledged too early.
+    testEnv.isQuiet = true;
     for (const kind of ["trapped_form", "lead"] as const) {
       for (let round = 0; round < 3; round += 1) {
-        const end = world.note("postgres_kill", null);
-        await callers.postAtOnce(kind, times / 2, "bare");
-        world.server.kill("SIGKILL");
-        verbs[`${kind} answered just before PostgreSQL dies`] =
-          (verbs[`${kind} answered just before PostgreSQL dies`] ?? 0) + times / 2;
-        await world.server.restart();
+        const end = testEnv.recordStep("postgres_kill", null);
+        await callers.postConcurrently(kind, runsMin / 2, "bare");
+        testEnv.server.kill("SIGKILL");
+        this.#count(`${kind} acknowledged right before PostgreSQL is killed`, runsMin / 2);
+        await testEnv.server.restart();
         const backAtMs = nowMs();
-        await waitFor(() => world.isHealthySince(backAtMs), { deadlineMs: patienceMs });
+        await waitFor(() => testEnv.isHealthySince(backAtMs), { deadlineMs: stepTimeoutMs });
         end();
       }
     }
-    world.isQuiet = false;
-    for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", 24 * 60 * minuteMs]] as const) {
-      const posts = await callers.postAtOnce(kind, times, "south");
-      for (const stepMs of [windowMs - edgeMs, edgeMs + 5_000]) {
-        // It ends the leases of what is under way.
-        const end = world.note("day_passes", null);
-        await moveClock(world, stepMs);
+    testEnv.isQuiet = false;
+    for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", dayMs]] as const) {
+      const posts = await callers.postConcurrently(kind, runsMin, "south");
+      for (const stepMs of [windowMs - marginMs, marginMs + 5_000]) {
+        // The clock step ends leases, so that sends in flight may be repeated.
+        const end = testEnv.recordStep("day_passes", null);
+        await moveClock(testEnv, stepMs);
         end();
         await callers.repeat(posts);
       }
-      verbs[`${kind} over the edge of its window`] = times;
+      this.#count(`${kind} repeated before and after its window ends`, runsMin);
     }
-    const early = world.sink.arrived.filter(({ tenant }) => tenant === "bare");
-    found.push(...early.map(({ eventId }) => `${eventId} arrived though its tenant has no route`));
-    const waiting = await world.sql<{ id: string }[]>`
+    // The newest content of the tenant with a retention period.
+    await callers.postConcurrently("lead", runsMin, "north");
+    const delivered = testEnv.sink.deliveries.filter(({ tenant }) => tenant === "bare");
+    differences.push(
+      ...delivered.map(({ eventId }) => `${eventId} was delivered, but its tenant has no route`),
+    );
+    const attempted = await testEnv.sql<{ id: string }[]>`
       select o.event_id as id from outbox as o join tenant as t on t.id = o.tenant_id
       where t.slug = 'bare' and (o.made > 0 or o.spent > 0)`;
-    found.push(...waiting.map(({ id }) => `${id} has spent an attempt though its tenant has no route`));
-    const made = await this.#ctl.run("tenant", "route", "bare", "--crm-url", `${world.sink.url}/hook/bare`);
-    const secret = /"whsec_([^"]+)"/.exec(made)?.[1] ?? "";
-    world.sink.secrets.set("bare", Buffer.from(secret, "base64"));
+    differences.push(...attempted.map(({ id }) => `${id} made an attempt, but its tenant has no route`));
+    const secret = await this.#changeRoute("bare", "--crm-url", `${testEnv.sink.url}/hook/bare`);
+    testEnv.sink.setSecret("bare", secret, "first");
   }
 
-  /** Does every verb. */
+  /** Changes a tenant's routes and returns the new webhook secret, or `""` if ctl prints none. */
+  async #changeRoute(slug: string, ...change: string[]): Promise<string> {
+    return /"whsec_([^"]+)"/.exec(await this.#ctl.run("tenant", "route", slug, ...change))?.[1] ?? "";
+  }
+
+  /** Makes all receivers fail while `act` runs and until the condition that it returns is met. */
+  async #whileFailing(act: () => Promise<() => Promise<boolean>>): Promise<void> {
+    const { sink } = this.#testEnv;
+    sink.isConsistent = true;
+    await sink.setBehavior("failing");
+    await waitFor(await act(), { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    sink.isConsistent = false;
+    await sink.setBehavior("normal");
+  }
+
+  /** Runs the operations that are compared with the model. */
   async work(): Promise<void> {
-    await this.#refuse();
-    await this.#halted(() => this.#withQueue());
-    await this.#halted(() => this.#withContent());
+    await this.#refuseSentAgain();
+    await this.#whilePaused(() => this.#changeQueue());
+    await this.#whilePaused(() => this.#removeContent());
+    await this.#repeatRemoved();
+    await this.#changePlans();
     await this.#ctl.run("audit", "verify");
   }
 
-  /** What is sent again, or replayed, and refused is dead at once. */
-  async #refuse(): Promise<void> {
-    const { sink, sql } = this.#world;
+  /** Sends events again while all receivers fail: each must be dead after one attempt. */
+  async #refuseSentAgain(): Promise<void> {
+    const { sql } = this.#testEnv;
     const rows = await this.#read();
-    const made = (all: Rows, id: string) => of(all, "attempt").filter((one) => one.event_id === id).length;
-    this.#dead = this.#sent(rows).slice(0, times);
-    sink.isSure = true;
-    await sink.behave("failing");
-    for (const id of this.#dead) await this.#ctl.run("lead", "send-again", id);
-    await waitFor(async () => {
-      const [row] = await sql`select count(*)::int as left from outbox`;
-      return row?.left === 0;
-    }, { deadlineMs: patienceMs, everyMs: 100 });
-    sink.isSure = false;
-    await sink.behave("well");
+    this.#deadIds = this.#resendable(rows).slice(0, runsMin);
+    await this.#whileFailing(async () => {
+      for (const id of this.#deadIds) await this.#ctl.run("lead", "send-again", id);
+      return async () => (await sql`select count(*)::int as left from outbox`)[0]?.left === 0;
+    });
     const after = await this.#read();
-    for (const id of this.#dead) {
-      const more = made(after, id) - made(rows, id);
+    for (const id of this.#deadIds) {
+      const more = lastAttempt(after, id) - lastAttempt(rows, id);
       if (!after.has(`dead_letter ${id}`) || more !== 1) {
-        this.found.push(`${id} was sent again and refused, and made ${more} attempts`);
+        this.differences.push(`${id} was sent again: ${more} attempts, expected 1 and a dead letter`);
       }
     }
-    this.#count("refused when sent again", times);
+    this.#count("event refused when sent again", runsMin);
   }
 
-  /** Events that can be sent again. */
-  #sent(rows: Rows): string[] {
-    const live = new Set(of(rows, "tenant").filter(({ sandbox }) => !sandbox).map(({ id }) => id));
-    return of(rows, "event").filter(({ event_id: id, tenant_id: tenant }) =>
-      live.has(tenant) && !rows.has(`outbox ${id}`) && !rows.has(`dead_letter ${id}`) &&
-      !isHeld(at(rows, `submission ${id}`))
-    ).map(({ event_id: id }) => String(id));
+  /** Returns the ids of events that can be sent again, starting with those of related people. */
+  #resendable(rows: Rows): string[] {
+    const liveIds = new Set(rowsOf(rows, "tenant").filter(({ sandbox }) => !sandbox).map(({ id }) => id));
+    const ids = idsOf(
+      rows,
+      "event",
+      ({ event_id: id, tenant_id: tenant, removed_at: gone }) =>
+        liveIds.has(tenant) && gone === null && !rows.has(`outbox ${id}`) &&
+        !rows.has(`dead_letter ${id}`) &&
+        !isHeld(rowAt(rows, `submission ${id}`)),
+    );
+    const isRelated = (id: string) => this.#isRelated(rows, id);
+    return [...ids.filter(isRelated), ...ids.filter((id) => !isRelated(id))];
   }
 
-  /** With all processes standing still; then they deliver what waits. */
-  async #halted(act: () => Promise<void>): Promise<void> {
-    const { nodes, actions, sink } = this.#world;
+  #isRelated(rows: Rows, id: string): boolean {
+    return this.#callers.related.some((email) => containsEmail(rowAt(rows, `event ${id}`), email));
+  }
+
+  /** Runs `act` while all processes are paused, resumes them, and compares the deliveries with the model. */
+  async #whilePaused(act: () => Promise<void>): Promise<void> {
+    const { nodes, actions, sink, plan } = this.#testEnv;
     const processes = [...nodes.map(({ process }) => process), ...(actions === null ? [] : [actions])];
-    // What was begun ends at the server.
     for (const process of processes) process.signal("SIGSTOP");
-    await this.#settled();
-    const from = sink.arrived.length;
+    await this.#waitUntilIdle();
+    const from = sink.deliveries.length;
     await act();
     const before = await this.#read();
     for (const process of processes) process.signal("SIGCONT");
     const isDone = await waitFor(async () => {
-      const [row] = await this.#world.sql`
+      const [row] = await this.#testEnv.sql`
         select (select count(*) from outbox) + (select count(*) from lead_contact_todo) as left`;
       return Number(row?.left) === 0;
-    }, { deadlineMs: patienceMs, everyMs: 100 });
-    if (isDone === null) this.found.push("what operators put in the queue is not delivered");
+    }, { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    if (isDone === null) this.differences.push("events that operators queued were not delivered");
     const after = await this.#read();
-    this.#compare("delivery", before, after, this.#delivered(before, from));
+    const { changes, deliveries: expected } = expectedDelivery(before, after, plan.hasActions);
+    this.#compare("delivery", before, after, changes);
+    const deliveries = sink.deliveries.slice(from);
+    const received = deliveries.map(({ eventId, tenant, route }) => `${eventId} ${route ?? tenant}`);
+    const count = (all: readonly string[], one: string) => all.filter((other) => other === one).length;
+    for (const one of new Set([...received, ...expected])) {
+      if (count(received, one) !== count(expected, one)) {
+        this.differences.push(`${one}: ${count(received, one)} deliveries, expected ${count(expected, one)}`);
+      }
+    }
+    const unsigned = deliveries.filter(({ isSigned }) => !isSigned);
+    this.differences.push(
+      ...unsigned.map(({ eventId, route }) => `${eventId} was delivered to ${route} with a wrong signature`),
+    );
   }
 
-  async #settled(): Promise<void> {
+  async #waitUntilIdle(): Promise<void> {
     await waitFor(async () => {
-      const busy = await this.#world.sql`
+      const busy = await this.#testEnv.sql`
         select from pg_stat_activity where state = 'active' and usename in ('proof_service', 'proof_actions')`;
       return busy.length === 0;
     }, { deadlineMs: 10_000 });
   }
 
-  /** Verbs that put events into the queue, or settle what is in it. */
-  async #withQueue(): Promise<void> {
-    const ids = (rows: Rows, table: string, isMeant: (row: Row) => boolean) =>
-      of(rows, table).filter(isMeant).map(({ event_id: id }) => String(id));
-    const held = ids(await this.#read(), "submission", (row) => isHeld(row) && row.dismissed_at === null);
-    const queued = (before: Rows, id: string, more: Row): [string, Row] => [`outbox ${id}`, {
-      ...{ event_id: id, tenant_id: at(before, `event ${id}`).tenant_id, due_at: any, ...more },
+  /** Runs the operations that queue events, and settles claims late. */
+  async #changeQueue(): Promise<void> {
+    const queued = (before: Rows, id: string, more: Row): Change => [`outbox ${id}`, {
+      ...{ event_id: id, tenant_id: rowAt(before, `event ${id}`).tenant_id, due_at: nonNull, ...more },
     }];
-    await this.#each(
-      "submission.release",
-      held.slice(0, times),
-      (id) => this.#ctl.run("form", "release", id),
-      (
-        before,
-        id,
-      ) => [
-        [`submission ${id}`, { released_at: any, label: "ham", labelled_at: any }],
+    const start = await this.#read();
+    const held = idsOf(start, "submission", (row) => isHeld(row) && row.dismissed_at === null);
+    const clean = idsOf(start, "submission", ({ verdict }) => verdict === "clean");
+    // Some submissions of related people are released; the others are still held when these people are erased.
+    const ofRelated = held.filter((id) => this.#isRelated(start, id));
+    const ofOthers = held.filter((id) => !this.#isRelated(start, id));
+    const released = [...ofRelated.slice(0, runsMin / 2), ...ofOthers.slice(0, runsMin)];
+    const release = (ids: readonly string[]) =>
+      this.#apply("submission.release", ids, ["form", "release"], (before, id) => [
+        [`submission ${id}`, { released_at: nonNull, label: "ham", labelled_at: nonNull }],
         queued(before, id, { reason: "released" }),
-      ],
-    );
-    await this.#each("submission.dismiss", held.slice(-times), (id) => this.#ctl.run("form", "dismiss", id), (
-      _,
-      id,
-    ) => [[`submission ${id}`, { dismissed_at: any, label: "spam", labelled_at: any }]]);
+      ]);
+    await release(released);
+    await this.#apply("submission.dismiss", ofOthers.slice(-runsMin), ["form", "dismiss"], (_, id) => [
+      [`submission ${id}`, { dismissed_at: nonNull, label: "spam", labelled_at: nonNull }],
+    ]);
+    // A dismissed submission can still be released.
+    await release(ofOthers.slice(-runsMin / 2));
+    await this.#apply("submission.spam", clean.slice(0, runsMin), ["form", "spam"], (_, id) => [
+      [`submission ${id}`, { label: "spam", labelled_at: nonNull }],
+    ]);
 
-    const clean = ids(await this.#read(), "submission", ({ verdict }) => verdict === "clean");
-    await this.#each(
-      "submission.spam",
-      clean.slice(0, times),
-      (id) => this.#ctl.run("form", "spam", id),
-      (_, id) => [[`submission ${id}`, { label: "spam", labelled_at: any }]],
+    const open = rowsOf(start, "collision").filter(({ settled_at: since }) => since === null);
+    const byKind = Map.groupBy(open, ({ form_id: form }) => form === null);
+    const [ofLeads, ofForms] = [true, false].map((isLead) =>
+      byKind.get(isLead)?.map(({ id }) => `${id}`) ?? []
     );
-    const open = of(await this.#read(), "collision").filter(({ settled_at: since }) => since === null);
-    const keys = open.map(({ id }) => String(id));
-    await this.#each(
+    const collisions = (from: number) =>
+      [ofLeads, ofForms].flatMap((all = []) => all.slice(from, from + runsMin / 2));
+    await this.#apply(
       "collision.accept",
-      keys.slice(0, times),
-      (id) => this.#ctl.run("collision", "accept", id),
-      (
-        before,
-        key,
-        after,
-      ) => {
-        const one = at(before, `collision ${key}`);
-        const id = String(at(after, `collision ${key}`).accepted_event_id);
-        const { kind, tenant_id: tenant } = at(before, `event ${one.event_id}`);
-        const { phone, email, last_name: lastName, form_id: form, score, reasons } = one;
-        const contact = { phone: null, email: null, last_name: null };
-        const { key_id: keyId, content_digest: content, flags, lead, extra, raw } = one;
+      collisions(0),
+      ["collision", "accept"],
+      (before, key, after) => {
+        const one = rowAt(before, `collision ${key}`);
+        const id = String(rowAt(after, `collision ${key}`).accepted_event_id);
+        const { kind, tenant_id } = rowAt(before, `event ${one.event_id}`);
+        const { phone, email, last_name, form_id, score, reasons, content_digest } = one;
+        const { key_id, flags, lead, extra, raw } = one;
+        const none = { lead: null, extra: null, raw: null, phone: null, email: null, last_name: null };
         return [
-          [`collision ${key}`, {
-            ...{ settled_at: any, accepted_event_id: any, lead: null, extra: null, raw: null, ...contact },
-          }],
+          [`collision ${key}`, { settled_at: nonNull, accepted_event_id: nonNull, ...none }],
           [`event ${id}`, {
-            ...{
-              event_id: id,
-              kind,
-              tenant_id: tenant,
-              key_id: keyId,
-              received_at: any,
-              flags,
-              lead,
-              extra,
-              raw,
-            },
-            ...{ content_digest: content, dedupe_space: kind === "lead" ? "c" : "C" },
+            ...{ event_id: id, kind, tenant_id, key_id, received_at: nonNull, flags, lead, extra, raw },
+            ...{ content_digest, dedupe_space: kind === "lead" ? "c" : "C" },
           }],
-          [`outbox ${id}`, { event_id: id, tenant_id: tenant, due_at: any }],
-          ...(kind === "lead" ? [] : [[`submission ${id}`, {
-            ...{ event_id: id, tenant_id: tenant, form_id: form, verdict: "clean", score, reasons },
-            ...{ phone, email, last_name: lastName },
-          }] as [string, Row]]),
+          [`outbox ${id}`, { event_id: id, tenant_id, due_at: nonNull }],
+          ...(kind === "lead" ? [] : [
+            [`submission ${id}`, {
+              ...{ event_id: id, tenant_id, form_id, verdict: "clean" },
+              ...{ score, reasons, phone, email, last_name },
+            }] as const,
+          ]),
         ];
       },
     );
-    await this.#each(
-      "collision.dismiss",
-      keys.slice(-times),
-      (id) => this.#ctl.run("collision", "dismiss", id),
-      (
-        _,
-        id,
-      ) => [[`collision ${id}`, { settled_at: any }]],
-    );
+    await this.#apply("collision.dismiss", collisions(runsMin), ["collision", "dismiss"], (_, id) => [
+      [`collision ${id}`, { settled_at: nonNull }],
+    ]);
 
     const rows = await this.#read();
-    const sent = this.#sent(rows);
-    const [again, done] = [sent.slice(times, 2 * times), sent.slice(2 * times, 3 * times)];
-    const dead = this.#dead;
-    // As after a restore: nobody knows whether the customer has them.
-    const { sql } = this.#world;
+    const sent = this.#resendable(rows);
+    const [again, done] = [sent.slice(runsMin, 2 * runsMin), sent.slice(2 * runsMin, 3 * runsMin)];
+    const dead = this.#deadIds;
+    // Marks refused effects as done, as `ctl restored` does, so that the replay must not repeat them.
+    const { sql } = this.#testEnv;
     await sql`select mark_effects_done(${dead}, ${dead.map(() => null)}::text[])`;
-    await sql`insert into dead_letter (event_id, tenant_id, died_at, reason)
-      select event_id, tenant_id, service_clock(), 'may_repeat' from event where event_id = any (${done})`;
-    await sql`insert into outbox_tally (state, delta) values ('dead', ${done.length})`;
-    const made = (before: Rows, id: string) =>
-      Math.max(
-        0,
-        ...of(before, "attempt")
-          .filter((one) => one.event_id === id).map(({ number }) => Number(number)),
-      );
-    const repeat = (before: Rows, id: string, reason: string, sentBefore = 0) =>
-      queued(before, id, { made: made(before, id), sent_before: sentBefore, is_replay: true, reason });
+    await this.#makeDead(done);
+    const requeued = (before: Rows, id: string, reason: string, sentBefore: unknown) =>
+      queued(before, id, {
+        ...{ made: lastAttempt(before, id), sent_before: sentBefore, is_replay: true, reason },
+      });
     const effects = (before: Rows, id: string) =>
-      routesOf(before, id).map((route) => ({
-        ...{ key: `actions.effect ${id}/${route.id}`, route: route.id, effect: route.kind },
-        known: before.get(`actions.effect ${id}/${route.id}`),
-      }));
-    await this.#each("dead.replay", dead, (id) => this.#ctl.run("dead", "replay", id), (before, id) => [
+      effectsOf(before, id).map((one) => ({ ...one, known: before.get(one.key) }));
+    const replayed = (before: Rows, id: string): Change[] => [
       [`dead_letter ${id}`, null],
-      repeat(before, id, "replayed", Number(at(before, `dead_letter ${id}`).sent_before)),
-    ]);
-    await this.#each("dead.done", done, (id) => this.#ctl.run("dead", "done", id), (before, id) => [
-      [`dead_letter ${id}`, null],
-      repeat(before, id, "replayed", Number(at(before, `dead_letter ${id}`).sent_before)),
-      ...effects(before, id).flatMap(({ key, route, effect, known }): [string, Row][] =>
+      requeued(before, id, "replayed", rowAt(before, `dead_letter ${id}`).sent_before),
+    ];
+    await this.#apply("dead.replay", dead, ["dead", "replay"], replayed);
+    await this.#apply("dead.done", done, ["dead", "done"], (before, id) => [
+      ...replayed(before, id),
+      ...effects(before, id).flatMap(({ key, route, known }): Change[] =>
         known?.is_done ? [] : [[key, {
-          ...{ event_id: id, route_id: route, effect, is_done: true, settled_at: any, lease: null },
-          ...{ lease_until: null, reason: null },
+          ...{ event_id: id, route_id: route.id, effect: route.kind, is_done: true, settled_at: nonNull },
+          ...{ ...unclaimed, reason: null },
         }]]
       ),
     ]);
-    await this.#each(
-      "event.send_again",
-      again,
-      (id) => this.#ctl.run("lead", "send-again", id),
-      (before, id) => [
-        repeat(before, id, "sent_again", made(before, id)),
-        ...effects(before, id).flatMap(({ key, known }): [string, Row][] =>
-          known === undefined ? [] : [[key, {
-            ...{ round: Number(known.round) + 1, is_done: false, lease: null, lease_until: null },
-            ...{ settled_at: null, reason: null, status: null, answer: null },
-          }]]
-        ),
-      ],
+    const before = await this.#read();
+    await sql`select replay_dead(${dead})`;
+    this.#compare("replaying pending events", before, await this.#read(), new Map());
+    await this.#apply("event.send_again", again, ["lead", "send-again"], (before, id) => [
+      requeued(before, id, "sent_again", lastAttempt(before, id)),
+      ...effects(before, id).flatMap(({ key, known }): Change[] =>
+        known === undefined ? [] : [[key, {
+          ...{ round: Number(known.round) + 1, is_done: false, ...unclaimed },
+          ...{ settled_at: null, reason: null, status: null, answer: null },
+        }]]
+      ),
+    ]);
+    // The new route has the same address, so the CRM must not receive its events again.
+    const sameCrm = ["--crm-url", `${this.#testEnv.sink.url}/hook/north`];
+    const north = sent.filter((id) => scopeOf(rows, id).tenant === "north").slice(-runsMin);
+    await this.#makeDead(north);
+    await this.#ctl.run("tenant", "route", "north", "--clear", "crm");
+    this.#testEnv.sink.setSecret("north", await this.#changeRoute("north", ...sameCrm), "replaced");
+    await this.#apply("dead.replay", north, ["dead", "replay"], replayed);
+    this.#count("route replaced before a replay", north.length);
+    const isSandboxed = ({ event_id: id }: Row) => scopeOf(rows, String(id)).tenant === "sandbox";
+    const sandboxed = idsOf(rows, "event", isSandboxed);
+    await this.#expectRefusal(["form", "release"], clean);
+    await this.#expectRefusal(["form", "dismiss"], clean);
+    await this.#expectRefusal(["form", "spam"], ofRelated.slice(runsMin / 2));
+    await this.#expectRefusal(["lead", "send-again"], [
+      ...ofRelated.slice(runsMin / 2, runsMin),
+      ...sandboxed.slice(0, runsMin / 2),
+    ]);
+    await this.#expectRefusal(["dead", "replay"], again);
+    await this.#expectRefusal(["dead", "done"], again);
+    await this.#settleLate();
+    await this.#settleEffects();
+    const routes = rowsOf(await this.#read(), "actions.route").filter(({ address }) =>
+      String(address).endsWith("/hook/north")
     );
-    await this.#lateSettlements();
-    await this.#disable();
+    this.#rotatedSecret = await this.#changeRoute("north", "--rotate-secret");
+    this.#testEnv.sink.setSecret("north", this.#rotatedSecret, "rotated");
+    const rotatedRoute = rowsOf(await this.#read(), "actions.route").find(({ id }) => id === routes[0]?.id);
+    if (rotatedRoute?.secret_before !== routes[0]?.secret) {
+      this.differences.push("a rotation did not keep the previous secret");
+    }
+    // A disabled tenant's pending events are still delivered.
+    await this.#setDisabled(true);
   }
 
-  /** A claim runs out, another holder has the rows, and only then the first one says what became of its sends. */
-  async #lateSettlements(): Promise<void> {
-    const world = this.#world;
-    const { sql } = world;
+  /** Inserts dead letters for delivered events. */
+  async #makeDead(ids: readonly string[]): Promise<void> {
+    const { sql } = this.#testEnv;
+    await sql`insert into dead_letter (event_id, tenant_id, died_at, reason)
+      select event_id, tenant_id, service_clock(), 'may_repeat' from event where event_id = any (${ids})`;
+    await sql`insert into outbox_tally (state, delta) values ('dead', ${ids.length})`;
+  }
+
+  /** Claims effects twice, and settles them with each result, under either claim and for another round. */
+  async #settleEffects(): Promise<void> {
+    const { sql } = this.#testEnv;
+    const rows = await this.#read();
+    const ids = idsOf(rows, "outbox", ({ is_replay: isReplay }) => !isReplay);
+    const effects = ids.flatMap((id) => effectsOf(rows, id).map((one) => ({ ...one, id })));
+    const claimAll = async (lease: string, leaseMs: number, wanted: string) => {
+      for (const id of ids) {
+        const other = (await this.#claimEffects(rows, id, lease, leaseMs)).find((state) => state !== wanted);
+        if (other !== undefined) {
+          this.differences.push(`the effects of ${id} are ${other}, expected ${wanted}`);
+        }
+      }
+    };
+    const check = async (operation: string, act: () => Promise<void>, model: Change[]) => {
+      const before = await this.#read();
+      await act();
+      this.#compare(operation, before, await this.#read(), new Map(model));
+      this.#count(operation, effects.length);
+    };
+    await check(
+      "effect.begin",
+      async () => {
+        await claimAll(firstLease, 1_000, "due");
+        await moveClock(this.#testEnv, 2_000);
+        await claimAll(secondLease, effectLeaseMs, "due");
+        await claimAll(firstLease, effectLeaseMs, "busy");
+      },
+      effects.map(({ id, key, route }) => [key, {
+        ...{ event_id: id, route_id: route.id, effect: route.kind, attempts: 2 },
+        ...{ lease: secondLease, lease_until: nonNull },
+      }]),
+    );
+    const cases = [
+      { lease: firstLease, round: 0, reason: "http_500", status: 500, counts: false },
+      { lease: firstLease, round: 0, reason: null, status: 200, counts: true },
+      { lease: secondLease, round: 0, reason: null, status: 299, counts: true },
+      { lease: secondLease, round: 0, reason: "bad_response", status: 200, counts: true },
+      { lease: secondLease, round: 0, reason: "timeout_answer", status: null, counts: true },
+      { lease: secondLease, round: 1, reason: null, status: 200, counts: false },
+    ] as const;
+    const settled = effects.map((one, index) => ({
+      ...one,
+      ...cases[index % cases.length] as typeof cases[number],
+    }));
+    await check(
+      "effect.settle",
+      async () => {
+        for (const { id, route, round, lease, reason, status } of settled) {
+          await sql`select actions.settle_effect(${id}, ${Number(route.id)}, ${round}, ${lease}, ${reason},
+            ${status}, ${status === null ? null : "said"})`;
+        }
+      },
+      settled.flatMap(({ key, reason, status, counts }): Change[] =>
+        counts
+          ? [[key, {
+            ...{ is_done: reason === null, ...unclaimed, settled_at: nonNull, reason, status },
+            answer: status === null ? null : "said",
+          }]]
+          : []
+      ),
+    );
+  }
+
+  /** Claims an event's effects, and returns their states. */
+  async #claimEffects(rows: Rows, id: string, lease: string, leaseMs: number): Promise<string[]> {
+    const { tenant, source, form } = scopeOf(rows, id);
+    const effects = await this.#testEnv.sql<{ state: string }[]>`
+      select state from actions.begin_effects(${id}, ${tenant}, ${source}, ${form}, ${lease}, ${leaseMs})`;
+    return effects.map(({ state }) => state);
+  }
+
+  /** Settles an event's effects as refused, with a response that may quote the lead. */
+  async #failEffects(id: string): Promise<void> {
+    const { sql } = this.#testEnv;
+    await this.#claimEffects(await this.#read(), id, firstLease, effectLeaseMs);
+    await sql`select actions.settle_effect(event_id, route_id, round, lease, 'http_422', 422, 'said')
+      from actions.effect where event_id = ${id} and lease = ${firstLease}`;
+  }
+
+  /** Lets a claim expire, claims its rows again, and then settles them under the first claim. */
+  async #settleLate(): Promise<void> {
+    const testEnv = this.#testEnv;
+    const { sql } = testEnv;
     const claim = async (lease: string): Promise<Claimed[]> => {
       const rows = await sql<Claimed[]>`
         select event_id, number from claim_outbox(${lease}, 1000, 100, (select array_agg(id) from tenant),
-          (select array_agg('-infinity'::text) from tenant), (select array_agg(${times}::int) from tenant))`;
+          (select array_agg('-infinity'::text) from tenant), (select array_agg(${
+        runsMin / 2
+      }::int) from tenant))`;
       return rows;
     };
     const settle = async (kind: string, lease: string, rows: readonly Claimed[]) => {
@@ -341,38 +512,26 @@ export class Operators {
         ${rows.map((row) => row.number)}, ${all(kind)}, ${all(outcome)}, ${all(status)}, ${all("late")},
         ${all(5)}, ${all("t")}, ${all(0)})`;
     };
-    const [first, second] = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`) as [
-      string,
-      string,
-    ];
-    const early = await claim(first);
-    await moveClock(world, minuteMs);
-    let late = await claim(second);
-    const check = async (
-      kind: string,
-      rows: readonly Claimed[],
-      model: (row: Claimed) => [string, Row | null][],
-    ) => {
+    const firstClaim = await claim(firstLease);
+    await moveClock(testEnv, minuteMs);
+    let secondClaim = await claim(secondLease);
+    const check = async (kind: string, rows: readonly Claimed[], model: (row: Claimed) => Change[]) => {
       const before = await this.#read();
-      await settle(kind, first, rows);
+      await settle(kind, firstLease, rows);
       this.#compare(`a late ${kind}`, before, await this.#read(), new Map(rows.flatMap(model)));
       this.#count(`late ${kind}`, rows.length);
     };
-    const attempt = (
-      { event_id: id, number }: Claimed,
-      outcome: string,
-      status: number,
-    ): [string, Row] => [
+    const attempt = ({ event_id: id, number }: Claimed, outcome: string, status: number): Change => [
       `attempt ${id}/${number}`,
-      { outcome, status, reason: "late", duration_ms: 5, at: any },
+      { outcome, status, reason: "late", duration_ms: 5, at: nonNull },
     ];
-    await check("retry", early, (row) => [attempt(row, "refused", 500)]);
-    for (const kind of ["dead", "released"]) await check(kind, early, () => []);
-    // Delivered is delivered, whoever has the row by now.
-    const [dead, held] = [early.slice(0, times), early.slice(times, 2 * times)];
-    const isOf = (some: readonly Claimed[]) => ({ event_id: id }: Claimed) =>
+    await check("retry", firstClaim, (row) => [attempt(row, "refused", 500)]);
+    for (const kind of ["dead", "released"]) await check(kind, firstClaim, () => []);
+    // A delivery counts even if another claim holds the row.
+    const [dead, held] = [firstClaim.slice(0, runsMin), firstClaim.slice(runsMin, 2 * runsMin)];
+    const isAmong = (some: readonly Claimed[]) => ({ event_id: id }: Claimed) =>
       some.some((row) => row.event_id === id);
-    await settle("dead", second, late.filter(isOf(dead)));
+    await settle("dead", secondLease, secondClaim.filter(isAmong(dead)));
     await check("delivered", dead, (row) => [
       attempt(row, "delivered", 200),
       [`dead_letter ${row.event_id}`, null],
@@ -381,337 +540,236 @@ export class Operators {
       attempt(row, "delivered", 200),
       [`outbox ${row.event_id}`, null],
       [`attempt ${row.event_id}/${row.number + 1}`, {
-        ...{ event_id: row.event_id, number: row.number + 1, at: any, outcome: "lost", spent: true },
+        ...{ event_id: row.event_id, number: row.number + 1, at: nonNull, outcome: "lost", spent: true },
       }],
     ]);
-    late = late.filter((row) => !isOf([...dead, ...held])(row));
-    await settle("retry", second, late);
+    secondClaim = secondClaim.filter((row) => !isAmong([...dead, ...held])(row));
+    await settle("retry", secondLease, secondClaim);
   }
 
-  /** Revokes keys, and disables a customer and enables it again, while posts are on their way. */
+  /** Revokes keys, and disables and enables a tenant, while clients post. */
   async #revoke(): Promise<void> {
-    const { notes } = this.#world;
+    const { notes } = this.#testEnv;
     const isActive = ({ id }: { readonly id: number }) =>
-      !notes.revoked.some(({ keyId, until }) => keyId === id && until === undefined);
+      !notes.revocations.some(({ keyId, reactivated }) => keyId === id && reactivated === undefined);
     const spare = notes.keys.filter((key) => key.label.startsWith("spare-") && isActive(key));
-    for (const key of spare.slice(-times)) {
+    for (const key of spare.slice(-runsMin)) {
       const act = () => this.#ctl.run("key", "revoke", String(key.id));
-      await this.#callers.postMeanwhile([key], () => revoked(this.#world, [key.id], act));
+      await this.#callers.postMeanwhile([key], () => recordRevocation(this.#testEnv, [key.id], act));
       this.#count("key.revoke", 1);
     }
     const keys = notes.keys.filter((key) => key.tenant === "south" && isActive(key));
-    const set = (verb: string) => this.#ctl.run("tenant", verb, "south");
-    const until = { meanwhile: () => this.#callers.postBy(keys), undo: () => set("enable") };
-    const disable = () => revoked(this.#world, keys.map(({ id }) => id), () => set("disable"), until);
-    for (let time = 0; time < times; time += 1) await this.#callers.postMeanwhile(keys, disable);
-    for (const verb of ["tenant.disable", "tenant.enable"]) this.#count(verb, times);
+    const set = (change: string) => this.#ctl.run("tenant", change, "south");
+    const until = { meanwhile: () => this.#callers.postWith(keys), undo: () => set("enable") };
+    const disable = () =>
+      recordRevocation(this.#testEnv, keys.map(({ id }) => id), () => set("disable"), until);
+    for (let time = 0; time < runsMin; time += 1) await this.#callers.postMeanwhile(keys, disable);
+    for (const operation of ["tenant.disable", "tenant.enable"]) this.#count(operation, runsMin);
   }
 
-  /** Disables a customer and enables it again. */
-  async #disable(): Promise<void> {
-    for (const [verb, isDisabled] of [["disable", true], ["enable", false]] as const) {
-      const since = isDisabled ? any : null;
-      await this.#each(
-        `tenant.${verb}`,
-        ["south"],
-        (slug) => this.#ctl.run("tenant", verb, slug),
-        (before, slug) => [
-          [`tenant ${slug}`, { disabled_at: since }],
-          ...of(before, "api_key").filter((key) =>
-            key.tenant_id === at(before, `tenant ${slug}`).id && key.revoked_at === null
-          ).map((key): [string, Row] => [`api_key ${key.id}`, { suspended_at: since }]),
-        ],
-      );
+  /** Disables or enables `south`. */
+  async #setDisabled(isDisabled: boolean): Promise<void> {
+    const change = isDisabled ? "disable" : "enable";
+    const since = isDisabled ? nonNull : null;
+    await this.#apply(`tenant.${change}`, ["south"], ["tenant", change], (before, slug) => [
+      [`tenant ${slug}`, { disabled_at: since }],
+      ...rowsOf(before, "api_key").filter((key) =>
+        key.tenant_id === rowAt(before, `tenant ${slug}`).id && key.revoked_at === null
+      ).map((key): Change => [`api_key ${key.id}`, { suspended_at: since }]),
+    ]);
+  }
+
+  /** Erases people, including their pending and dead events, and removes expired content. */
+  async #removeContent(): Promise<void> {
+    await this.#setDisabled(false);
+    const { related } = this.#callers;
+    const start = await this.#read();
+    const isNorth = (id: string) => scopeOf(start, id).tenant === "north";
+    // Events from related people, and more events of the tenant with a retention period.
+    const sent = this.#resendable(start);
+    const chosen = [
+      ...sent.slice(0, 2 * runsMin),
+      ...sent.slice(2 * runsMin).filter(isNorth).slice(0, 2 * runsMin),
+    ];
+    await this.#makeDead(chosen.filter((_, index) => index % 2 === 0));
+    for (const id of chosen.filter((_, index) => index % 2 === 1)) {
+      await this.#ctl.run("lead", "send-again", id);
+      await this.#failEffects(id);
     }
-  }
-
-  /** Verbs that take content away. */
-  async #withContent(): Promise<void> {
-    const erased = await this.#callers.related;
-    for (const email of erased) {
+    for (const email of related) {
       const before = await this.#read();
       await this.#ctl.run("erase", "--email", email);
-      const isTheirs = (row: Row) => String(row.raw).toLowerCase().includes(`"${email}"`);
-      // With an event goes what is aside under its key, unless it is clearly another person's.
-      const isAside = (one: Row) => {
-        const event = at(before, `event ${one.event_id}`);
+      const matches = (row: Row) => containsEmail(row, email);
+      // An event is erased with the collisions under its key, except those with another last name.
+      const matchesCollision = (one: Row) => {
+        const event = rowAt(before, `event ${one.event_id}`);
         const names = [one, event].map(({ lead }) => (lead as Row | null)?.last_name);
-        return isTheirs(one) || isTheirs(event) && (names.includes(undefined) || names[0] === names[1]);
+        return matches(one) || matches(event) && (names.includes(undefined) || names[0] === names[1]);
       };
       this.#compare(
         "person.erase",
         before,
         await this.#read(),
-        removed(before, "erasure", isTheirs, isAside),
+        expectedRemoval(before, "erasure", { matches, matchesCollision }),
       );
       this.#count("person.erase", 1);
     }
-    const dayMs = 24 * 60 * minuteMs;
-    for (let days = times + 1; days > 1; days -= 1) {
-      const set = (slug: string) => this.#ctl.run("tenant", "retention", slug, "--days", String(days));
-      await this.#each(
-        "tenant.retention",
-        ["north"],
-        set,
-        () => [["tenant north", { retention_days: days }]],
-      );
+    const removed = idsOf(await this.#read(), "event", ({ removed_by: by }) => by === "erasure");
+    const erased = removed.slice(0, runsMin);
+    for (const words of [["form", "release"], ["form", "spam"], ["lead", "send-again"], ["dead", "replay"]]) {
+      await this.#expectRefusal(words, erased);
     }
-    await moveClock(this.#world, 2 * dayMs + minuteMs);
+    const days = Array.from({ length: runsMin }, (_, index) => String(retentionDays + runsMin - 1 - index));
+    await this.#apply("tenant.retention", days, ["tenant", "retention", "north", "--days"], () => [
+      ["tenant north", { retention_days: retentionDays }],
+    ]);
+    // The clock steps below exceed the day for which the previous secret still signs.
+    this.#testEnv.sink.setSecret("north", this.#rotatedSecret, "replaced");
+    // Checks one hour before the newest events expire, and again after that.
+    this.#hasRemovedExpired = true;
+    await this.#expire(retentionDays * dayMs - hourMs);
+    await this.#expire(hourMs + minuteMs);
+  }
+
+  /** Repeats posts whose content was removed, which must change nothing. */
+  async #repeatRemoved(): Promise<void> {
     const before = await this.#read();
-    const tenant = at(before, "tenant north").id;
+    const removedPosts = this.#callers.exchanges.filter((one) =>
+      one.idempotencyKey !== null && one.response?.status === 202 &&
+      typeof rowAt(before, `event ${acknowledgedId(one)}`).removed_by === "string"
+    );
+    const [leads, submissions] = [true, false].map((isLead) =>
+      removedPosts.filter(({ kind }) => (kind === "lead") === isLead).slice(-runsMin)
+    );
+    const posts = [...leads ?? [], ...submissions ?? []];
+    await this.#callers.repeat(posts.map(({ kind, tenant, idempotencyKey, body, content, expected }) => ({
+      ...{ kind: kind as PostKind, tenant, idempotencyKey, body },
+      content: { name: content, expected, spell: () => body },
+    })));
+    this.#count("post repeated after its removal", posts.length);
+    this.#compare("repeating removed posts", before, await this.#read(), new Map());
+  }
+
+  /** Moves the clock, removes the content that has expired, and compares the rows. */
+  async #expire(stepMs: number): Promise<void> {
+    const { sql } = this.#testEnv;
+    await moveClock(this.#testEnv, stepMs);
+    const before = await this.#read();
     for (let examined = 1; examined > 0;) {
-      const [row] = await this.#world.sql<
-        { examined: number | null }[]
-      >`select examined from expire_content(500)`;
+      const [row] = await sql<{ examined: number | null }[]>`select examined from expire_content(500)`;
       examined = row?.examined ?? 1;
       if (row?.examined === null) await pause(100);
     }
-    const changes = removed(
-      before,
-      "retention",
-      // What waits or is dead keeps its content.
-      ({ event_id: id, tenant_id: of }) =>
-        of === tenant && !before.has(`outbox ${id}`) && !before.has(`dead_letter ${id}`),
-      (collision) => at(before, `event ${collision.event_id}`).tenant_id === tenant,
-    );
+    const [clock] = await sql<{ ms: number }[]>`
+      select (extract(epoch from service_clock()) * 1000)::float8 as ms`;
+    const untilMs = (clock?.ms ?? 0) - retentionDays * dayMs;
+    const tenant = rowAt(before, "tenant north").id;
+    // Pending and dead events keep their content.
+    const matches = ({ event_id: id, tenant_id: of, received_at: since }: Row) =>
+      of === tenant && Date.parse(String(since)) < untilMs && !before.has(`outbox ${id}`) &&
+      !before.has(`dead_letter ${id}`);
+    const matchesCollision = ({ event_id: id }: Row) => matches(rowAt(before, `event ${id}`));
+    const changes = expectedRemoval(before, "retention", { matches, matchesCollision });
     this.#compare("retention", before, await this.#read(), changes);
     this.#count("event.expire", [...changes.keys()].filter((key) => key.startsWith("event ")).length);
   }
 
-  #count(verb: string, count: number): void {
-    this.verbs[verb] = (this.verbs[verb] ?? 0) + count;
+  /** Adds, changes and removes plans, and checks that each process serves them byte for byte. */
+  async #changePlans(): Promise<void> {
+    const plans = Array.from({ length: runsMin + 1 }, (_, index) => `plan-${index}`).toSorted();
+    const text = (slug: string, cents: number) =>
+      `{"slug":"${slug}","name":"Roof","customer":"north","amount_cents":${cents},"interval":"month",` +
+      `"items":[{"title":"Visit","detail":""}],"trial":1.10}`;
+    const file = (slug: string) => join(this.#testEnv.folder, `${slug}.json`);
+    for (const cents of [1_000, 2_000]) {
+      for (const slug of plans) writeFileSync(file(slug), text(slug, cents));
+      await this.#apply(
+        "plan.put",
+        plans,
+        (slug) => ["plan", "put", file(slug)],
+        (_, slug) => [[`plan ${slug}`, {
+          ...{ slug, name: "Roof", customer: "north", amount_cents: cents, billing_interval: "month" },
+          ...{ body: nonNull, updated_at: nonNull },
+        }]],
+      );
+      const wanted = `[${plans.map((slug) => text(slug, cents)).join(",")}]`;
+      await this.#waitUntilServed("/api/plans", (served) => served === wanted);
+    }
+    const [kept = "", ...others] = plans;
+    await this.#apply("plan.remove", others, ["plan", "remove"], (_, slug) => [[`plan ${slug}`, null]]);
+    await this.#waitUntilServed("/api/plans", (served) => served === `[${text(kept, 2_000)}]`);
   }
 
-  /** One verb, to each of several things, with its notes in the audit. */
-  async #each(
-    verb: string,
+  #count(operation: string, count: number): void {
+    this.operations[operation] = (this.operations[operation] ?? 0) + count;
+  }
+
+  /** Runs an operation for each name, compares rows and audit entries, and runs it again, which must change nothing. */
+  async #apply(
+    operation: string,
     names: readonly string[],
-    act: (name: string) => Promise<unknown>,
-    model: (before: Rows, name: string, after: Rows) => (readonly [string, Row | null])[],
+    words: readonly string[] | ((name: string) => readonly string[]),
+    model: (before: Rows, name: string, after: Rows) => readonly Change[],
   ): Promise<void> {
+    const run = (name: string) =>
+      this.#ctl.run(...(typeof words === "function" ? words(name) : [...words, name]));
     const before = await this.#read();
     for (const name of names) {
-      await act(name).catch((error) => this.found.push(`${verb}: ${(error as Error).message}`));
+      await run(name).catch((error) => this.differences.push(`${operation}: ${(error as Error).message}`));
     }
     const after = await this.#read();
-    this.#compare(verb, before, after, new Map(names.flatMap((name) => model(before, name, after))));
-    const noted = of(after, "audit").filter(({ id, action }) =>
-      !before.has(`audit ${id}`) && action === verb
+    this.#compare(operation, before, after, new Map(names.flatMap((name) => model(before, name, after))));
+    const auditRows = rowsOf(after, "audit").filter(({ id, action }) =>
+      !before.has(`audit ${id}`) && action === operation
     );
-    // What was accepted is noted beside both events.
-    if (noted.length !== names.length * (verb === "collision.accept" ? 2 : 1)) {
-      this.found.push(`${verb}: the audit has ${noted.length} of ${names.length}`);
+    // Accepting a collision is audited for both of its events.
+    const entries = names.length * (operation === "collision.accept" ? 2 : 1);
+    if (auditRows.length !== entries) {
+      this.differences.push(`${operation}: ${auditRows.length} audit entries, expected ${entries}`);
     }
-    this.#count(verb, names.length);
+    for (const name of names) await run(name).catch(() => {});
+    this.#compare(`repeating ${operation}`, after, await this.#read(), new Map());
+    this.#count(operation, names.length);
+  }
+
+  /** Runs a command on names to which it does not apply: it must fail and change nothing. */
+  async #expectRefusal(words: readonly string[], names: readonly string[]): Promise<void> {
+    const command = words.join(" ");
+    const before = await this.#read();
+    for (const name of names.slice(0, runsMin)) {
+      await this.#ctl.run(...words, name).then(
+        () => this.differences.push(`${command} ${name} did not fail`),
+        () => {},
+      );
+    }
+    this.#compare(`a failed ${command}`, before, await this.#read(), new Map());
   }
 
   async #read(): Promise<Rows> {
-    const rows = new Map<string, Row>();
-    for (const [table, key] of Object.entries(tables)) {
-      const all = await this.#world.sql.unsafe(
-        `select ${key} as key, to_jsonb(t) - 'last_used_at' as row from ${table} as t order by 1`,
-      );
-      for (const { key, row } of all) rows.set(`${table} ${key}`, row);
-    }
-    const { sql } = this.#world;
-    for (
-      const { state, sum } of await sql`select state, sum(delta)::int as sum from outbox_tally group by state`
-    ) {
-      rows.set(`tally ${state}`, { sum });
-    }
-    for (
-      const { id, sum } of await sql`select campaign_id as id, spend_cents::int as sum from campaign_spend`
-    ) {
-      rows.set(`spend ${id}`, { sum });
-    }
-    for (
-      const { id, term, sum } of await sql`
-        select tenant_id as id, term, count::int as sum from unknown_area`
-    ) {
-      rows.set(`area ${id} ${term}`, { sum });
-    }
-    return rows;
+    return await readRows(this.#testEnv.sql);
   }
 
-  /** Every row that is not what the model says, and every sum that is not that of its rows. */
-  #compare(verb: string, before: Rows, after: Rows, expected: Changes): void {
-    const wrong: string[] = [];
-    for (const key of new Set([...before.keys(), ...after.keys(), ...expected.keys()])) {
-      if (/^(audit|tally|spend|area) /.test(key)) continue;
-      const change = expected.get(key);
-      const [is, was] = [after.get(key), before.get(key)];
-      if (change === null ? is !== undefined : change === undefined ? isNot(is, was) : is === undefined) {
-        wrong.push(`${key} is ${JSON.stringify(is) ?? "gone"} and was ${JSON.stringify(was) ?? "not there"}`);
-      }
-      for (const column of Object.keys(change && is ? is : {})) {
-        const value = is?.[column];
-        const wanted = column in (change ?? {}) ? change?.[column] : was?.[column];
-        const isWrong = wanted === any
-          ? value === null
-          : wanted === undefined
-          ? !isEmpty(value)
-          : isNot(value, wanted);
-        if (isWrong) wrong.push(`${key}: ${column} is ${JSON.stringify(value)}`);
-      }
-    }
-    const campaigns = new Map(of(after, "api_key").map((key) => [key.id, key.campaign_id]));
-    const spend = (id: unknown) =>
-      of(after, "event").filter((event) => event.kind === "lead" && campaigns.get(event.key_id) === id)
-        .reduce(
-          (sum, { lead, cost_cents: kept }) => sum + Number(kept ?? (lead as Row | null)?.cost_cents ?? 0),
-          0,
-        );
-    const known = new Map<string, number>();
-    for (const { tenant_id: tenant, flags, lead } of of(after, "event")) {
-      if (!(flags as string[]).includes("project_area_unknown") || lead === null) continue;
-      const term = `area ${tenant} ${(lead as Row).project_area}`;
-      known.set(term, (known.get(term) ?? 0) + 1);
-    }
-    // A retention takes terms, and not their counts.
-    const terms = verb === "retention" ? [] : [...known];
-    const sums = [
-      ...terms,
-      ["tally pending", of(after, "outbox").length],
-      ["tally dead", of(after, "dead_letter").length],
-      ...of(after, "campaign").map(({ id }) => [`spend ${id}`, spend(id)] as const),
-    ] as const;
-    for (const [name, sum] of sums) {
-      const is = after.get(name)?.sum ?? 0;
-      if (is !== sum) wrong.push(`${name} is ${is} and not ${sum}`);
-    }
-    this.found.push(...wrong.map((what) => `after ${verb}: ${what.slice(0, 400)}`));
-  }
-
-  /** What a delivery of all that waits changes, and whether each arrived where and as often as it should. */
-  #delivered(before: Rows, from: number): Changes {
-    const { plan, sink } = this.#world;
-    const changes: Changes = new Map();
-    const wanted: string[] = [];
-    for (const { event_id: id, kind, lead } of of(before, "event")) {
-      if (kind !== "lead" || lead === null || before.has(`lead_contact ${id}`)) continue;
-      const { phone, email = null, last_name: last } = lead as Row;
-      const lastName = String(last).replace(/[A-Z]/g, (one) => one.toLowerCase());
-      changes.set(`lead_contact ${id}`, { event_id: id, phone, email, last_name: lastName });
-    }
-    for (const { event_id: id, made, tenant_id: tenant } of of(before, "outbox")) {
-      const number = Number(made) + 1;
-      changes.set(`outbox ${id}`, null);
-      changes.set(`attempt ${id}/${number}`, {
-        ...{
-          event_id: id,
-          number,
-          at: any,
-          outcome: "delivered",
-          status: any,
-          duration_ms: any,
-          spent: true,
-        },
-      });
-      const slug = of(before, "tenant").find((one) => one.id === tenant)?.slug;
-      if (!plan.hasActions) wanted.push(`${id} ${slug}`);
-      for (const route of plan.hasActions ? routesOf(before, String(id)) : []) {
-        const key = `actions.effect ${id}/${route.id}`;
-        const known = before.get(key);
-        if (known?.is_done) continue;
-        wanted.push(`${id} ${String(route.address).split("/hook/")[1]}`);
-        changes.set(key, {
-          ...{ event_id: id, route_id: route.id, effect: route.kind, round: known?.round ?? 0 },
-          ...{
-            attempts: Number(known?.attempts ?? 0) + 1,
-            is_done: true,
-            settled_at: any,
-            status: 200,
-            answer: any,
-          },
-        });
-      }
-    }
-    const came = sink.arrived.slice(from).map(({ eventId, tenant, route }) =>
-      `${eventId} ${route ?? tenant}`
-    );
-    const count = (all: readonly string[], one: string) => all.filter((other) => other === one).length;
-    for (const one of new Set([...came, ...wanted])) {
-      if (count(came, one) !== count(wanted, one)) {
-        this.found.push(`${one} arrived ${count(came, one)} times and not ${count(wanted, one)}`);
-      }
-    }
-    return changes;
+  /** Records every row that differs from the model. */
+  #compare(operation: string, before: Rows, after: Rows, expected: Changes): void {
+    // Expired leads lose their terms, but are still included in the terms' counts.
+    const wrong = findDifferences(before, after, { expected, hasTerms: !this.#hasRemovedExpired });
+    this.differences.push(...wrong.map((what) => `after ${operation}: ${what.slice(0, 400)}`));
   }
 }
 
-const of = (rows: Rows, table: string): Row[] =>
-  [...rows].filter(([key]) => key.startsWith(`${table} `)).map(([, row]) => row);
-const at = (rows: Rows, key: string): Row => rows.get(key) ?? {};
-const isHeld = ({ verdict, released_at: since }: Row) =>
-  verdict !== undefined && verdict !== "clean" && since === null;
-const isNot = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
-const isEmpty = (value: unknown) => value === null || value === false || value === 0 || String(value) === "";
+/** Whether the body of an event or collision contains an email address. */
+const containsEmail = ({ raw }: Row, email: string): boolean =>
+  String(raw).replaceAll("\\u0040", "@").toLowerCase().includes(`"${email}"`);
 
-/** The closest routes of an event. */
-function routesOf(rows: Rows, id: string): Row[] {
-  const { tenant_id: tenant, key_id: key } = at(rows, `event ${id}`);
-  const source = at(rows, `api_key ${key}`).label;
-  const form = at(rows, `form ${at(rows, `submission ${id}`).form_id}`).form_key ?? "";
-  const all = of(rows, "actions.route").filter((route) =>
-    route.tenant_id === tenant && (route.source === "" || route.source === source) &&
-    (route.form === "" || route.form === form)
+/** Returns the number of an event's last attempt, or 0. */
+const lastAttempt = (rows: Rows, id: string): number =>
+  Math.max(
+    0,
+    ...rowsOf(rows, "attempt").filter((one) => one.event_id === id).map(({ number }) => Number(number)),
   );
-  return all.filter(({ closeness }) =>
-    closeness === Math.max(...all.map((route) => Number(route.closeness)))
-  );
-}
 
-/** What takes the content out of events, and out of what was kept aside. */
-function removed(
-  rows: Rows,
-  by: string,
-  isMeant: (event: Row) => boolean,
-  isAside: (collision: Row) => boolean = isMeant,
-): Changes {
-  const changes: Changes = new Map();
-  const contact = { phone: null, email: null, last_name: null };
-  const none = { lead: null, extra: null, raw: null, content_digest: null };
-  const events = of(rows, "event").filter((event) => event.removed_at === null && isMeant(event));
-  for (const event of events) {
-    const { event_id: id, kind, lead, dedupe_space: space, dedupe_digest: digest } = event;
-    const cost = kind === "lead" ? (lead as Row).cost_cents ?? null : null;
-    const isOfKey = String(space).toLowerCase() === "k";
-    changes.set(`event ${id}`, {
-      ...{ ...none, idempotency_key: null, dedupe_digest: isOfKey ? digest : null, cost_cents: cost },
-      ...{ removed_at: any, removed_by: by },
-    });
-    const submission = rows.get(`submission ${id}`);
-    if (submission !== undefined) {
-      const isOpen = isHeld(submission) && submission.dismissed_at === null;
-      changes.set(`submission ${id}`, {
-        ...{ ...contact, label: null, labelled_at: null },
-        ...(isOpen ? { dismissed_at: any } : {}),
-      });
-    }
-    for (const key of [`lead_contact ${id}`, `outbox ${id}`, `dead_letter ${id}`]) {
-      if (rows.has(key)) changes.set(key, null);
-    }
-  }
-  const ids = new Set(events.map(({ event_id: id }) => id));
-  for (const { event_id: id, number } of of(rows, "attempt")) {
-    if (ids.has(id)) changes.set(`attempt ${id}/${number}`, { reason: null });
-  }
-  for (const { event_id: id, route_id: route } of of(rows, "actions.effect")) {
-    if (ids.has(id)) {
-      changes.set(`actions.effect ${id}/${route}`, { reason: null, status: null, answer: null });
-    }
-  }
-  for (const one of of(rows, "collision")) {
-    const isGone = isAside(one) || ids.has(one.accepted_event_id);
-    if (isGone && one.content_digest !== null) {
-      changes.set(`collision ${one.id}`, { ...none, ...contact, settled_at: one.settled_at ?? any });
-    }
-  }
-  return changes;
-}
-
-/** What a verb done less than ten times would not show. */
-export function rarelyDone(verbs: Readonly<Record<string, number>>): string[] {
-  return Object.entries(verbs).filter(([, count]) => count < times)
-    .map(([verb, count]) => `${verb} was done ${count} times`);
+/** Returns a message for each operation that ran fewer than {@linkcode runsMin} times. */
+export function rareOperations(operations: Readonly<Record<string, number>>): string[] {
+  return Object.entries(operations).filter(([, count]) => count < runsMin)
+    .map(([operation, count]) => `${operation} ran ${count} times, expected at least ${runsMin}`);
 }

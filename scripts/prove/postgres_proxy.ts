@@ -1,5 +1,5 @@
 /**
- * A TCP proxy that understands PostgreSQL's messages, so that it can cut a connection at an exact place of a commit.
+ * A TCP proxy that parses PostgreSQL's protocol, so that it can cut a connection at an exact point of a commit.
  *
  * @module
  */
@@ -8,68 +8,66 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
 /**
- * Where in the call of `accept` a connection can be cut or halted, and whether a batch that is cut there has been committed
- * (`null`: either way). PostgreSQL runs the statement at Execute and commits at Sync; CommandComplete is the answer to the
- * first, ReadyForQuery to the second.
+ * The points in a call to `accept` at which a connection can be cut or halted, and whether a batch that is cut there is
+ * committed (`null`: possibly). PostgreSQL runs the statement at Execute and responds with CommandComplete; it commits at Sync
+ * and responds with ReadyForQuery.
  */
 export const places = {
-  /** Parse is not forwarded: the server has not seen the statement. It is sent once a connection. */
+  /** Parse, which is sent once per connection, is not forwarded: the server has not seen the statement. */
   before_parse: false,
   /** Bind is not forwarded. */
   before_bind: false,
-  /** Bind was forwarded, Execute is not: nothing runs. */
+  /** Bind has been forwarded, Execute has not: nothing runs. */
   before_execute: false,
-  /** Half of Execute's bytes were forwarded. */
+  /** Half of Execute's bytes have been forwarded. */
   inside_execute: false,
-  /** The statement has run, its locks are held, Sync is not forwarded: nothing is committed. */
+  /** The statement has run and holds its locks; Sync is not forwarded: nothing is committed. */
   before_commit: false,
-  /** Sync was forwarded this moment. */
+  /** Sync has just been forwarded. */
   during_commit: null,
-  /** Nothing of the answer is forwarded. */
+  /** Nothing of the response is forwarded. */
   after_commit: true,
-  /** A half of the first message of the answer is forwarded. */
+  /** Half of the response's first message is forwarded. */
   inside_message: true,
-  /** The answer up to CommandComplete is forwarded, ReadyForQuery is not. */
-  inside_answer: true,
+  /** The response is forwarded up to CommandComplete, without ReadyForQuery. */
+  inside_response: true,
 } satisfies Record<string, boolean | null>;
 
-/** One of them. */
 export type Place = keyof typeof places;
 
-/** What happens to a connection there: an orderly end, a reset, or a halt until it is released. */
+/** What happens to the connection: an orderly close, a reset, or a halt until it is released. */
 export type Fault = { readonly place: Place; readonly how: "close" | "reset" | "halt" };
 
-/** A connection that stands still. */
-export interface Halted {
+export interface HaltedConnection {
   release(): void;
 }
 
-/** The message at which it is decided. */
-function messageOf(place: Place): "P" | "B" | "E" {
+/** Returns the type of the message at which a fault occurs or is chosen. */
+function triggerMessage(place: Place): "P" | "B" | "E" {
   return place === "before_parse" ? "P" : place === "before_bind" ? "B" : "E";
 }
 
-/** The statement that commits a batch. */
+/** Matches the statement that commits a batch. */
 export const acceptCall = /\baccept\(/;
 
-/** Sync: commits, and asks for ReadyForQuery. */
+/** Sync: commits, and requests ReadyForQuery. */
 const syncMessage = Uint8Array.of("S".charCodeAt(0), 0, 0, 0, 4);
-/** Flush: has the server answer without a commit. */
+/** Flush: requests the response without a commit. */
 const flushMessage = Uint8Array.of("H".charCodeAt(0), 0, 0, 0, 4);
 
-/** One message: its type's letter, or `startup` for the first one, which has none. */
+/** A message: its type letter, or `startup` for the first one, which has no letter. */
 interface Message {
   readonly type: string;
   readonly bytes: Uint8Array;
 }
 
-/** Cuts a stream of bytes into messages. */
-class Messages {
+/** Splits a stream of bytes into messages. */
+class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
-  #startup: boolean;
+  #isStartup: boolean;
 
   constructor(startsWithStartup: boolean) {
-    this.#startup = startsWithStartup;
+    this.#isStartup = startsWithStartup;
   }
 
   push(bytes: Uint8Array): void {
@@ -77,26 +75,26 @@ class Messages {
   }
 
   next(): Message | undefined {
-    const typeLength = this.#startup ? 0 : 1;
+    const typeLength = this.#isStartup ? 0 : 1;
     if (this.#rest.length < typeLength + 4) return undefined;
     const length = typeLength + this.#rest.readUInt32BE(typeLength);
     if (this.#rest.length < length) return undefined;
     const bytes = this.#rest.subarray(0, length);
     this.#rest = this.#rest.subarray(length);
-    const type = this.#startup ? "startup" : String.fromCharCode(bytes[0] as number);
-    this.#startup = false;
+    const type = this.#isStartup ? "startup" : String.fromCharCode(bytes[0] as number);
+    this.#isStartup = false;
     return { type, bytes };
   }
 }
 
-/** The nth of the zero-terminated strings that a message begins with. */
-function textAt(bytes: Uint8Array, n: number): string {
+/** Returns the nth of the zero-terminated strings with which a message begins. */
+function stringAt(bytes: Uint8Array, n: number): string {
   let start = 5;
   for (let skipped = 0; skipped < n; skipped++) start = bytes.indexOf(0, start) + 1;
   return new TextDecoder().decode(bytes.subarray(start, bytes.indexOf(0, start)));
 }
 
-/** A parameter of the startup message; empty when it is not there. */
+/** Returns a parameter of the startup message, or `""`. */
 function startupParameter(bytes: Uint8Array, name: string): string {
   const words = new TextDecoder().decode(bytes.subarray(8)).split("\0");
   for (let i = 0; i + 1 < words.length; i += 2) if (words[i] === name) return words[i + 1] ?? "";
@@ -107,26 +105,23 @@ function startupParameter(bytes: Uint8Array, name: string): string {
 export class PostgresProxy {
   readonly #server: Server;
   readonly #links = new Set<Link>();
-  /** Which statements {@linkcode chooseFault} is asked about. */
+  /** Matches the statements for which {@linkcode chooseFault} is called. */
   watched = acceptCall;
-  /**
-   * Called at the Execute of each watched statement that comes by; `null` lets it pass, and so does a place that lies
-   * before it.
-   */
+  /** Called at the Execute of each watched statement; `null`, or a place before Execute, injects no fault. */
   chooseFault: () => Fault | null = () => null;
-  /** A fault that lies before Execute: made at the first message that it is about. */
-  early: Fault | null = null;
-  /** Whether new connections are taken, or reset at once. */
-  acceptsNew = true;
-  /** The port on 127.0.0.1 that new connections lead to; those there are stay where they are. */
+  /** A pending fault before Execute. */
+  faultBeforeExecute: Fault | null = null;
+  /** Whether new connections are accepted; otherwise, they are reset. */
+  isAccepting = true;
+  /** The port on 127.0.0.1 to which new connections are forwarded. */
   targetPort: number;
-  #onFault: (halted: Halted) => void = () => {};
+  #onFault: (halted: HaltedConnection) => void = () => {};
 
   private constructor(targetPort: number) {
     this.targetPort = targetPort;
-    // noDelay: what is forwarded arrives before what is not.
+    // Without noDelay, forwarded bytes could be delayed past a cut.
     this.#server = createServer({ allowHalfOpen: false, noDelay: true }, (client) => {
-      if (!this.acceptsNew) {
+      if (!this.isAccepting) {
         client.resetAndDestroy();
         return;
       }
@@ -137,7 +132,7 @@ export class PostgresProxy {
     });
   }
 
-  /** Opens a proxy before a server on 127.0.0.1. */
+  /** Opens a proxy to a server on 127.0.0.1. */
   static async open(targetPort: number): Promise<PostgresProxy> {
     const proxy = new PostgresProxy(targetPort);
     await new Promise<void>((settle, reject) => {
@@ -146,19 +141,19 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** The address of a database by way of the proxy. */
+  /** Returns the URL of a database through the proxy. */
   databaseUrl(direct: string): string {
     const url = new URL(direct);
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
   }
 
-  /** Makes one fault in the next call of `accept`, and returns when it has happened. */
-  faultOnce(fault: Fault): Promise<Halted> {
+  /** Injects a fault into the next call of a watched statement; resolves when the fault has occurred. */
+  injectFault(fault: Fault): Promise<HaltedConnection> {
     return new Promise((settle) => {
       this.#onFault = settle;
-      if (messageOf(fault.place) !== "E") {
-        this.early = fault;
+      if (triggerMessage(fault.place) !== "E") {
+        this.faultBeforeExecute = fault;
         return;
       }
       this.chooseFault = () => {
@@ -168,42 +163,42 @@ export class PostgresProxy {
     });
   }
 
-  /** Takes back what {@linkcode PostgresProxy.faultOnce} has asked for and has not happened. */
-  faultNever(): void {
-    this.early = null;
+  /** Cancels the fault of {@linkcode PostgresProxy.injectFault} if it has not occurred. */
+  cancelFault(): void {
+    this.faultBeforeExecute = null;
     this.chooseFault = () => null;
   }
 
-  /** The fault of a watched statement at one of its messages. */
+  /** Returns the fault for a message of a watched statement. */
   faultAt(message: string): Fault | null {
     if (message === "E") {
       const fault = this.chooseFault();
-      return fault === null || messageOf(fault.place) !== "E" ? null : fault;
+      return fault === null || triggerMessage(fault.place) !== "E" ? null : fault;
     }
-    const fault = this.early;
-    if (fault === null || messageOf(fault.place) !== message) return null;
-    this.early = null;
+    const fault = this.faultBeforeExecute;
+    if (fault === null || triggerMessage(fault.place) !== message) return null;
+    this.faultBeforeExecute = null;
     return fault;
   }
 
-  /** A {@linkcode Link} tells that its fault has happened. */
-  faulted(halted: Halted): void {
+  /** Called by a {@linkcode Link} when its fault has occurred. */
+  onFaultInjected(halted: HaltedConnection): void {
     this.#onFault(halted);
   }
 
-  /** Ends all connections, or those whose `application_name` this is, and returns when they are closed. */
+  /** Resets all connections, or those with this `application_name`; resolves when they are closed. */
   async cut(applicationName?: string): Promise<void> {
     const links = this.#select(applicationName);
     for (const link of links) link.end("reset");
     await Promise.all(links.map((link) => link.closed));
   }
 
-  /** Forwards nothing more on the connections there are, and ends none of them; new ones work. */
+  /** Stops forwarding on the existing connections without closing them; new ones work. */
   blackHole(applicationName?: string): void {
     for (const link of this.#select(applicationName)) link.silence();
   }
 
-  /** The connections there are. */
+  /** The number of open connections. */
   get connections(): number {
     return this.#links.size;
   }
@@ -214,7 +209,7 @@ export class PostgresProxy {
     );
   }
 
-  /** Ends everything. */
+  /** Closes the proxy and all connections. */
   async close(): Promise<void> {
     const closed = new Promise<void>((settle) => this.#server.close(() => settle()));
     await this.cut();
@@ -222,23 +217,23 @@ export class PostgresProxy {
   }
 }
 
-/** One client's connection and ours behind it. */
+/** A client's connection and the matching connection to the server. */
 class Link {
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #proxy: PostgresProxy;
-  readonly #fromClient: Messages;
-  readonly #fromServer = new Messages(false);
+  readonly #fromClient: MessageReader;
+  readonly #fromServer = new MessageReader(false);
   /** The text of prepared statements by name. */
   readonly #statements = new Map<string, string>();
-  /** The text of the statement that was bound last. */
-  #bound = "";
-  /** The fault that the call of `accept` under way is to meet. */
+  /** The text of the last bound statement. */
+  #boundStatement = "";
+  /** The pending fault of the current call. */
   #fault: Fault | null = null;
-  /** Of the answer, until the commit is certain. */
+  /** The response messages that are withheld until ReadyForQuery. */
   readonly #withheld: Uint8Array[] = [];
-  #silent = false;
-  #halted = false;
+  #isSilent = false;
+  #isHalted = false;
   applicationName = "";
   readonly closed: Promise<void>;
 
@@ -246,7 +241,7 @@ class Link {
     this.#client = client;
     this.#server = server;
     this.#proxy = proxy;
-    this.#fromClient = new Messages(true);
+    this.#fromClient = new MessageReader(true);
     client.on("data", (bytes) => {
       this.#fromClient.push(bytes);
       this.#pump();
@@ -255,9 +250,9 @@ class Link {
       this.#fromServer.push(bytes);
       this.#pump();
     });
-    // A silent link does not pass on even the end of a connection: its peer is left to find out.
-    client.on("close", () => this.#silent || server.destroy());
-    server.on("close", () => this.#silent || client.destroy());
+    // A silent link does not forward a close either, so the peer must detect the loss itself.
+    client.on("close", () => this.#isSilent || server.destroy());
+    server.on("close", () => this.#isSilent || client.destroy());
     client.on("error", () => {});
     server.on("error", () => {});
     this.closed = Promise.all(
@@ -266,8 +261,8 @@ class Link {
   }
 
   end(how: "close" | "reset"): void {
-    this.#silent = false;
-    this.#halted = false;
+    this.#isSilent = false;
+    this.#isHalted = false;
     for (const socket of [this.#client, this.#server]) {
       if (how === "close") socket.destroy();
       else if (!socket.destroyed) socket.resetAndDestroy();
@@ -275,7 +270,7 @@ class Link {
   }
 
   silence(): void {
-    this.#silent = true;
+    this.#isSilent = true;
   }
 
   #pump(): void {
@@ -285,7 +280,7 @@ class Link {
         [this.#fromServer, this.#toClient],
       ] as const
     ) {
-      while (!this.#silent && !this.#halted) {
+      while (!this.#isSilent && !this.#isHalted) {
         const message = messages.next();
         if (message === undefined) break;
         forward.call(this, message);
@@ -297,48 +292,51 @@ class Link {
     const { type, bytes } = message;
     if (type === "startup") this.applicationName = startupParameter(bytes, "application_name");
     if (type === "P") {
-      this.#statements.set(textAt(bytes, 0), textAt(bytes, 1));
-      this.#bound = textAt(bytes, 1);
+      this.#statements.set(stringAt(bytes, 0), stringAt(bytes, 1));
+      this.#boundStatement = stringAt(bytes, 1);
     }
-    if (type === "B") this.#bound = this.#statements.get(textAt(bytes, 1)) ?? "";
-    if ((type === "P" || type === "B" || type === "E") && this.#proxy.watched.test(this.#bound)) {
+    if (type === "B") this.#boundStatement = this.#statements.get(stringAt(bytes, 1)) ?? "";
+    if ((type === "P" || type === "B" || type === "E") && this.#proxy.watched.test(this.#boundStatement)) {
       this.#fault = this.#proxy.faultAt(type);
     }
     const place = this.#fault?.place;
-    if (type === "P" && place === "before_parse") return this.#make(message);
-    if (type === "B" && place === "before_bind") return this.#make(message);
-    if (type === "E" && place === "before_execute") return this.#make(message);
+    if (type === "P" && place === "before_parse") return this.#inject(message);
+    if (type === "B" && place === "before_bind") return this.#inject(message);
+    if (type === "E" && place === "before_execute") return this.#inject(message);
     if (type === "E" && place === "inside_execute") {
-      this.#server.write(bytes.subarray(0, bytes.length >> 1), () => this.#make(message, bytes.length >> 1));
-      this.#halted = true;
+      this.#server.write(
+        bytes.subarray(0, bytes.length >> 1),
+        () => this.#inject(message, bytes.length >> 1),
+      );
+      this.#isHalted = true;
       return;
     }
     if (type === "S" && place === "before_commit") {
-      // Its answer is the sign that the statement has run.
+      // The response to Flush shows that the statement has run.
       this.#server.write(flushMessage);
       return;
     }
     this.#server.write(bytes);
-    if (type === "S" && place === "during_commit") this.#make(null);
+    if (type === "S" && place === "during_commit") this.#inject(null);
   }
 
   #toClient(message: Message): void {
     const { type, bytes } = message;
     const place = this.#fault?.place;
     if (type === "E" && place !== undefined) {
-      // The statement failed: there is no commit to cut.
+      // The statement failed, so there is no commit to cut.
       this.#fault = null;
       if (place === "before_commit") this.#server.write(syncMessage);
       for (const held of this.#withheld.splice(0)) this.#client.write(held);
     } else if (type === "C" && place === "before_commit") {
-      // The client gets even CommandComplete, and must not take it for the commit.
-      this.#client.write(bytes, () => this.#make({ type: "S", bytes: syncMessage }));
-      this.#halted = true;
+      // The client gets CommandComplete, which does not confirm the commit.
+      this.#client.write(bytes, () => this.#inject({ type: "S", bytes: syncMessage }));
+      this.#isHalted = true;
       return;
     }
-    if (type === "Z" && place === "inside_answer") {
-      this.#client.write("", () => this.#make(message));
-      this.#halted = true;
+    if (type === "Z" && place === "inside_response") {
+      this.#client.write("", () => this.#inject(message));
+      this.#isHalted = true;
       return;
     }
     if (place === "after_commit" || place === "inside_message") {
@@ -346,25 +344,25 @@ class Link {
         const [first = new Uint8Array(0), ...rest] = this.#withheld.splice(0);
         const half = first.length >> 1;
         this.#withheld.push(first.subarray(half), ...rest);
-        this.#client.write(first.subarray(0, half), () => this.#make(message));
-        this.#halted = true;
-      } else if (type === "Z") this.#make(message);
+        this.#client.write(first.subarray(0, half), () => this.#inject(message));
+        this.#isHalted = true;
+      } else if (type === "Z") this.#inject(message);
       else this.#withheld.push(bytes);
       return;
     }
     this.#client.write(bytes);
   }
 
-  /** The fault happens now; `held` is the message that was not forwarded, from an offset on. */
-  #make(held: Message | null, offset = 0): void {
+  /** Causes the fault; `held` is the message whose bytes from `offset` on were not forwarded. */
+  #inject(held: Message | null, offset = 0): void {
     const fault = this.#fault;
     if (fault === null) return;
     this.#fault = null;
     if (fault.how !== "halt") this.end(fault.how);
-    else this.#halted = true;
-    this.#proxy.faulted({
+    else this.#isHalted = true;
+    this.#proxy.onFaultInjected({
       release: () => {
-        this.#halted = false;
+        this.#isHalted = false;
         for (const bytes of this.#withheld.splice(0)) this.#client.write(bytes);
         const to = held !== null && held.type === "Z" ? this.#client : this.#server;
         if (held !== null) to.write(held.bytes.subarray(offset));

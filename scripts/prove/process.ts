@@ -1,5 +1,5 @@
 /**
- * A process of the tree that is proved, started again whenever it ends, as systemd does it.
+ * Runs a process of the tested tree and restarts it whenever it exits, as systemd does.
  *
  * @module
  */
@@ -8,36 +8,37 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { signalProcess } from "../processes.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 
-/** How to start it. */
 export interface ProcessOptions {
-  /** The folder of the tree. */
+  /** The tree's folder. */
   readonly tree: string;
-  /** The program and its arguments; asked anew for each start. */
+  /** Returns the program and its arguments for the next start. */
   readonly command: () => readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Told of each end, also of those that were wanted. */
+  /** Called at each exit, including intended ones. */
   readonly onEnd?: (
     end: {
       signal: "SIGTERM" | "SIGKILL" | null;
       atMs: number;
       endedAtMs: number;
       code: number | string;
-      started: boolean;
+      hasStarted: boolean;
     },
   ) => void;
   readonly onStart?: (atMs: number) => void;
 }
 
-// Between an end and the next start of what ended by itself: systemd waits longer, and no rule needs it.
+// The pause before restarting a process that exited on its own; systemd waits longer.
 const restartPauseMs = 200;
+// Longer than a process takes to start on a busy machine.
+const startMs = 240_000;
 
-/** One process, over all of its lives. */
-export class KeptProcess {
+/** One process across its restarts. */
+export class SupervisedProcess {
   readonly #options: ProcessOptions;
   #child: ChildProcess | null = null;
   #isWanted = false;
   #hasStarted = false;
-  #told: { signal: "SIGTERM" | "SIGKILL"; atMs: number } | null = null;
+  #sentSignal: { signal: "SIGTERM" | "SIGKILL"; atMs: number } | null = null;
   #running: Promise<void> = Promise.resolve();
   readonly #text: string[] = [];
 
@@ -45,93 +46,85 @@ export class KeptProcess {
     this.#options = options;
   }
 
-  /** What all of its lives have written. */
+  /** The output since the first start. */
   get log(): string {
     return this.#text.join("");
   }
 
-  /** Whether it runs and has said that it has started. */
+  /** Whether the process has logged that it started, and no signal to end it was sent. */
   get isUp(): boolean {
-    return this.#child !== null && this.#hasStarted && this.#told === null;
+    return this.#child !== null && this.#hasStarted && this.#sentSignal === null;
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? 0;
-  }
-
-  /** Starts it and keeps it running; returns when it is up, or `false` when that takes too long. */
-  async start(deadlineMs = 60_000): Promise<boolean> {
+  /** Starts the process and keeps it running; returns whether it was up in time. */
+  async start(deadlineMs = startMs): Promise<boolean> {
     this.#isWanted = true;
-    if (this.#child === null) this.#running = this.#live();
+    if (this.#child === null) this.#running = this.#runUntilStopped();
     return await waitFor(() => this.isUp, { deadlineMs }) ?? false;
   }
 
-  async #live(): Promise<void> {
+  async #runUntilStopped(): Promise<void> {
     while (this.#isWanted) {
-      await this.#oneLife();
-      if (this.#isWanted && this.#told === null) await pause(restartPauseMs);
-      this.#told = null;
+      await this.#runOnce();
+      if (this.#isWanted && this.#sentSignal === null) await pause(restartPauseMs);
+      this.#sentSignal = null;
     }
   }
 
-  async #oneLife(): Promise<void> {
+  async #runOnce(): Promise<void> {
     const { tree, command, env, onEnd, onStart } = this.#options;
-    // It ends with this process, however that ends.
+    const { PATH = "/usr/bin:/bin", HOME = "/" } = process.env;
+    // The kernel kills the child when this process ends for any reason.
     const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", ...command()], {
       cwd: tree,
-      env: {
-        PATH: process.env.PATH ?? "/usr/bin:/bin",
-        HOME: process.env.HOME ?? "/",
-        NO_COLOR: "1",
-        ...env,
-      },
+      env: { PATH, HOME, NO_COLOR: "1", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
     this.#hasStarted = false;
-    const take = (text: string) => {
+    const append = (text: string) => {
       this.#text.push(text);
       if (!this.#hasStarted && text.includes('"event":"started"')) {
         this.#hasStarted = true;
         onStart?.(nowMs());
       }
     };
-    child.stdout.setEncoding("utf8").on("data", take);
-    child.stderr.setEncoding("utf8").on("data", take);
-    const code = await new Promise<number | string>((settle) => {
-      child.once("error", (error) => settle(error.message));
-      child.once("close", (status, signal) => settle(status ?? signal ?? "unknown"));
+    child.stdout.setEncoding("utf8").on("data", append);
+    child.stderr.setEncoding("utf8").on("data", append);
+    const code = await new Promise<number | string>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("close", (status, signal) => resolve(status ?? signal ?? "unknown"));
     });
     this.#child = null;
-    const { signal = null, atMs = nowMs() } = this.#told ?? {};
-    onEnd?.({ signal, atMs, endedAtMs: nowMs(), code, started: this.#hasStarted });
+    const { signal = null, atMs = nowMs() } = this.#sentSignal ?? {};
+    onEnd?.({ signal, atMs, endedAtMs: nowMs(), code, hasStarted: this.#hasStarted });
   }
 
-  /** Signals it, without waiting. */
+  /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): void {
     if (this.#child?.pid !== undefined) signalProcess(this.#child.pid, signal);
   }
 
-  /** Ends it with a signal; it is started again. Returns when that one is up. */
-  async end(signal: "SIGTERM" | "SIGKILL", deadlineMs = 60_000): Promise<boolean> {
+  /** Ends the process with a signal; returns whether it was up again in time. */
+  async end(signal: "SIGTERM" | "SIGKILL", deadlineMs = startMs): Promise<boolean> {
     const child = this.#child;
     if (child !== null) {
-      this.#told = { signal, atMs: nowMs() };
+      this.#sentSignal = { signal, atMs: nowMs() };
       this.signal(signal);
       if (signal === "SIGTERM") {
-        const gone = await waitFor(() => this.#child !== child, { deadlineMs: 40_000 });
-        if (gone === null) this.signal("SIGKILL");
+        const hasExited = await waitFor(() => this.#child !== child, { deadlineMs: 40_000 });
+        if (hasExited === null) this.signal("SIGKILL");
       }
       await waitFor(() => this.#child !== child, { deadlineMs: 10_000, everyMs: 5 });
     }
     return await waitFor(() => this.isUp, { deadlineMs }) ?? false;
   }
 
-  /** Ends it for good. */
+  /** Ends the process without a restart. */
   async stop(signal: "SIGTERM" | "SIGKILL" = "SIGKILL"): Promise<void> {
     this.#isWanted = false;
     if (this.#child === null) return;
-    this.#told = { signal, atMs: nowMs() };
+    this.#sentSignal = { signal, atMs: nowMs() };
     this.signal("SIGCONT");
     this.signal(signal);
     const timer = setTimeout(() => this.signal("SIGKILL"), 40_000);

@@ -1,6 +1,6 @@
 /**
- * One round: all parts are set up, callers post while steps are done to the parts, then everything is whole again, what
- * waits is delivered, and what was seen and what is stored are put together for the rules.
+ * Runs one round: sets up all parts, lets callers post during the steps, ends all faults, waits for the deliveries, and
+ * collects the history for the rules.
  *
  * @module
  */
@@ -12,209 +12,211 @@ import { perform } from "./faults.ts";
 import { type History, membersOf } from "./history.ts";
 import { Operators } from "./operator.ts";
 import type { Plan } from "./plan.ts";
-import { beatsToRecover } from "./rules/rule.ts";
-import { askReport, readTables } from "./tables.ts";
-import { attemptsMax, sendTimeoutMs, World, type WorldOptions } from "./world.ts";
+import { heartbeatsToRecover } from "./rules/rule.ts";
+import { fetchReport, readTables } from "./tables.ts";
+import { attemptsMax, sendTimeoutMs, TestEnv, type TestEnvOptions } from "./test_env.ts";
 
-const orphans = 6;
-// For the last delivery, on a busy machine: longer than the breaker's longest pause and a look below a floor.
+const lastPosts = 6;
+// Longer than the breaker's longest pause and the time until rows below the claim floor are claimed, on a busy machine.
 const drainMs = 90_000;
-// The figures of health are those of the last beat, twice a second; on a machine with no time for it, later.
-const figuresMs = 15_000;
-// Between two looks of the operator at what is dead.
+// A process updates its health figures twice per second, or less often on a busy machine.
+const healthFiguresMs = 15_000;
+// The pause between two replays of dead events.
 const replayMs = 2_000;
 
-// Between two looks at the health of a process, and between two beats of the pulse.
-const lookMs = 250;
+// The pause between two health checks of a process, and between two small commits.
+const healthCheckMs = 250;
 
-/** Runs one and returns all that was seen. */
-export async function runRound(plan: Plan, options: WorldOptions): Promise<History> {
-  const world = await World.open(plan, options);
-  const callers = new Callers(world);
-  const { notes } = world;
-  const operators = plan.hasOperators ? new Operators(world, callers) : null;
+export async function runRound(plan: Plan, options: TestEnvOptions): Promise<History> {
+  const testEnv = await TestEnv.open(plan, options);
+  const callers = new Callers(testEnv);
+  const { notes } = testEnv;
+  const operators = plan.hasOperators ? new Operators(testEnv, callers) : null;
   try {
-    const stopWatching = watch(world);
+    const stopWatching = watch(testEnv);
     const startedAtMs = nowMs();
     callers.start();
-    await doSteps(world, callers, startedAtMs);
+    await performSteps(testEnv, callers, startedAtMs);
     await pause(startedAtMs + plan.runMs - nowMs());
-    const calmAtMs = await becomeWhole(world);
-    // Callers go on until nothing that was done excuses anything any more.
-    await recovered(world);
+    const repairedAtMs = await repairAll(testEnv);
+    // Callers continue until the rules no longer accept a 503.
+    await waitUntilRecovered(testEnv);
     await callers.stop();
     await operators?.post();
-    await leaveOrphans(world, callers);
+    await killDuringDelivery(testEnv, callers);
     await operators?.prepare();
-    const drained = await drain(world);
-    await figuresFollow(world);
+    const drained = await drain(testEnv);
+    await waitForHealthFigures(testEnv);
     await stopWatching();
-    const report = await askReport(world.nodes[0]?.opsPort ?? 0, daysOf(world));
-    const tables = await readTables(world.sql, report);
-    const arrived = [...world.sink.arrived];
+    const opsPort = testEnv.nodes[0]?.opsPort ?? 0;
+    const report = await waitFor(() => fetchReport(opsPort, daysOf(testEnv)), { deadlineMs: drainMs });
+    const tables = await readTables(testEnv.sql, report);
+    const deliveries = [...testEnv.sink.deliveries];
     await operators?.work();
-    for (const { process } of world.nodes) await process.stop("SIGTERM");
-    const [sum] = await world.sql<
+    for (const { process } of testEnv.nodes) await process.stop("SIGTERM");
+    const [total] = await testEnv.sql<
       { count: number }[]
     >`select coalesce(sum(count), 0)::int as count from duplicate_total`;
     return {
       ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
-      ...{ asked: callers.asked, arrived, calmAtMs, logs: world.logs(), tables },
-      ...{ duplicates: sum?.count ?? 0, verbs: { ...callers.verbs, ...operators?.verbs } },
-      operated: operators && operators.found,
+      ...{ exchanges: callers.exchanges, deliveries, repairedAtMs, logs: testEnv.logs(), tables },
+      ...{ duplicates: total?.count ?? 0, operations: { ...callers.operations, ...operators?.operations } },
+      modelDifferences: operators && operators.differences,
     };
   } finally {
     operators?.close();
     callers.close();
-    await world.close();
+    await testEnv.close();
   }
 }
 
 /**
- * Looks at each process's health until the returned function is called, and makes small commits of its own, straight to the
- * server: by those, and not by a clock, the rules tell when a service must have recovered.
+ * Checks each process's health and makes small commits directly on the server, until the returned function is called.
+ * The rules count these commits, instead of measuring time, to decide when a service must have recovered.
  */
-function watch(world: World): () => Promise<void> {
-  const { nodes, notes, sql, authority } = world;
+function watch(testEnv: TestEnv): () => Promise<void> {
+  const { nodes, notes, sql, authority } = testEnv;
   let isOver = false;
   const client = new Client({ address: "127.0.1.2", ca: authority.pem, isHttp2: false });
-  const look = async (node: number, port: number) => {
+  const checkHealth = async (node: number, port: number) => {
     const sentAtMs = nowMs();
-    const answer = await client.send({ port, method: "GET", path: "/healthz", headers: {}, body: "" })
+    const response = await client.send({ port, method: "GET", path: "/healthz", headers: {}, body: "" })
       .catch(() => null);
-    const health = answer === null
+    const health = response === null
       ? null
-      : membersOf(answer) as unknown as History["looks"][number]["health"];
-    notes.looks.push({ node, sentAtMs, doneAtMs: nowMs(), status: answer?.status ?? null, health });
+      : membersOf(response) as unknown as History["healthChecks"][number]["health"];
+    notes.healthChecks.push({ node, sentAtMs, doneAtMs: nowMs(), status: response?.status ?? null, health });
   };
-  const beat = async () => {
-    if (world.isQuiet) return;
-    await sql`select pg_logical_emit_message(true, 'proof', '')`.then(
-      () => notes.beats.push(nowMs()),
+  const commitSmall = async () => {
+    if (testEnv.isQuiet) return;
+    await sql`select pg_logical_emit_message(true, '', '')`.then(
+      () => notes.heartbeats.push(nowMs()),
       () => {},
     );
   };
-  const everyTime = async (act: () => Promise<void>) => {
+  const repeat = async (act: () => Promise<void>) => {
     while (!isOver) {
       await act();
-      await pause(lookMs);
+      await pause(healthCheckMs);
     }
   };
-  const all = Promise.all([
-    ...nodes.map(({ index, intakePort }) => everyTime(() => look(index, intakePort))),
-    everyTime(beat),
+  const loops = Promise.all([
+    ...nodes.map(({ index, intakePort }) => repeat(() => checkHealth(index, intakePort))),
+    repeat(commitSmall),
   ]);
   return async () => {
     isOver = true;
-    await all;
+    await loops;
     client.close();
   };
 }
 
-/** Waits for so many small commits that the service must have recovered from all that was done. */
-async function recovered({ notes }: World): Promise<void> {
-  const before = notes.beats.length;
-  await waitFor(() => notes.beats.length > before + beatsToRecover + 1, { deadlineMs: 60_000 });
+/** Waits for as many small commits as the service needs to recover from all steps. */
+async function waitUntilRecovered({ notes }: TestEnv): Promise<void> {
+  const before = notes.heartbeats.length;
+  await waitFor(() => notes.heartbeats.length > before + heartbeatsToRecover + 1, { deadlineMs: 60_000 });
 }
 
-/** Each lane's steps one after the other; a step that is late pushes those behind it. */
-async function doSteps(world: World, callers: Callers, startedAtMs: number): Promise<void> {
-  const lanes = Map.groupBy(world.plan.steps, ({ lane, node }) => `${lane} ${lane === "node" ? node : 0}`);
+/** Performs each lane's steps one after the other; a late step delays the next one. */
+async function performSteps(testEnv: TestEnv, callers: Callers, startedAtMs: number): Promise<void> {
+  const lanes = Map.groupBy(testEnv.plan.steps, ({ lane, node }) => `${lane} ${lane === "node" ? node : 0}`);
   await Promise.all([...lanes.values()].map(async (steps) => {
     for (const step of steps) {
       await pause(startedAtMs + step.atMs - nowMs());
-      await perform(step, world, callers).catch((error) => {
-        // The proof's own connection, most often: what it was at is not what is proved.
-        world.note(`${step.kind} (not done: ${String(error?.code ?? error)})`, null)();
+      await perform(step, testEnv, callers).catch((error) => {
+        // Usually the proof's own connection has failed, which breaks no promise.
+        testEnv.recordStep(`${step.kind} (failed: ${String(error?.code ?? error)})`, null)();
       });
     }
   }));
 }
 
-/** Whatever a step may have left behind is mended; returns when that was. */
-async function becomeWhole(world: World): Promise<number> {
-  await world.sink.behave("well");
-  world.disk?.empty();
-  for (const { proxy, process } of world.nodes) {
-    proxy.faultNever();
-    proxy.acceptsNew = true;
+/** Ends all faults and returns the time when all parts worked again. */
+async function repairAll(testEnv: TestEnv): Promise<number> {
+  await testEnv.sink.setBehavior("normal");
+  testEnv.disk?.empty();
+  for (const { proxy, process } of testEnv.nodes) {
+    proxy.cancelFault();
+    proxy.isAccepting = true;
     process.signal("SIGCONT");
   }
-  world.actions?.signal("SIGCONT");
+  testEnv.actions?.signal("SIGCONT");
   await waitFor(async () => {
-    await world.sql.unsafe("alter system reset all");
-    await world.sql`select pg_reload_conf()`;
+    await testEnv.sql.unsafe("alter system reset all");
+    await testEnv.sql`select pg_reload_conf()`;
     return true;
   }, { deadlineMs: 30_000 });
-  for (const { index, process } of world.nodes) {
-    if (!await process.start()) world.notes.unstarted.push(`service ${index}, in the end`);
+  for (const { index, process } of testEnv.nodes) {
+    if (!await process.start()) testEnv.notes.failedStarts.push(`service ${index}, after all faults`);
   }
-  if (world.actions !== null && !await world.actions.start()) {
-    world.notes.unstarted.push("actions, in the end");
+  if (testEnv.actions !== null && !await testEnv.actions.start()) {
+    testEnv.notes.failedStarts.push("actions, after all faults");
   }
   return nowMs();
 }
 
 /**
- * The last leads are on their way when a process dies, and nobody posts after them: who finds them has to look for them by
- * himself.
+ * Kills a process while it delivers the last leads. Without later posts, the other process must find them by polling.
  */
-async function leaveOrphans(world: World, callers: Callers): Promise<void> {
-  const [node] = world.nodes;
+async function killDuringDelivery(testEnv: TestEnv, callers: Callers): Promise<void> {
+  const [node] = testEnv.nodes;
   if (node === undefined) return;
-  const before = world.sink.arrived.length;
-  await world.sink.behave("hang");
-  await callers.postLast(orphans);
-  await waitFor(() => world.sink.arrived.length > before, { deadlineMs: 3_000 });
-  const end = world.note("kill", node.index);
-  if (!await node.process.end("SIGKILL")) world.notes.unstarted.push("service 0, after the last kill");
+  const before = testEnv.sink.deliveries.length;
+  await testEnv.sink.setBehavior("hang");
+  await callers.postLast(lastPosts);
+  await waitFor(() => testEnv.sink.deliveries.length > before, { deadlineMs: 3_000 });
+  const end = testEnv.recordStep("kill", node.index);
+  if (!await node.process.end("SIGKILL")) testEnv.notes.failedStarts.push("service 0, after the last kill");
   end();
-  await world.sink.behave("well");
+  await testEnv.sink.setBehavior("normal");
 }
 
-/** Waits until nothing is due any more; what has died is put back as an operator does it. */
-async function drain(world: World): Promise<Pick<History, "undrained" | "replayed">> {
+/** Replays dead events until no event is pending or dead. */
+async function drain(testEnv: TestEnv): Promise<Pick<History, "undelivered" | "replayed">> {
   const replayed: { eventId: string; spent: number; reason: string | null }[] = [];
   let replayedAtMs = Number.NEGATIVE_INFINITY;
   const isEmpty = await waitFor(async () => {
-    const dead = await world.sql<typeof replayed>`
+    const dead = await testEnv.sql<typeof replayed>`
       select d.event_id as "eventId", d.reason,
         (select count(*)::int from attempt as a where a.event_id = d.event_id and a.spent) as spent
       from dead_letter as d`;
     if (dead.length > 0 && nowMs() - replayedAtMs > replayMs) {
       replayedAtMs = nowMs();
       replayed.push(...dead);
-      await world.sql`select replay_dead(${dead.map(({ eventId }) => eventId)})`;
+      await testEnv.sql`select replay_dead(${dead.map(({ eventId }) => eventId)})`;
     }
-    const [row] = await world.sql<{ count: number }[]>`
+    const [row] = await testEnv.sql<{ count: number }[]>`
       select ((select count(*) from outbox) + (select count(*) from lead_contact_todo))::int as count`;
     return row?.count === 0 && dead.length === 0;
   }, { deadlineMs: drainMs, everyMs: 200 });
-  if (isEmpty !== null) return { undrained: null, replayed };
-  const rows = await world.sql<{ text: string }[]>`
+  if (isEmpty !== null) return { undelivered: null, replayed };
+  const rows = await testEnv.sql<{ text: string }[]>`
     select event_id || ' made ' || made || ' spent ' || spent || coalesce(' lease ' || lease, '') ||
       coalesce(' reason ' || reason, '') || ' due in ' || round(extract(epoch from coalesce(lease_until, due_at) - service_clock())) || ' s' as text
     from outbox order by event_id limit 5`;
-  return { undrained: rows.map(({ text }) => text).join("; ") || "what is dead dies again", replayed };
+  return {
+    undelivered: rows.map(({ text }) => text).join("; ") || "replayed events are dead again",
+    replayed,
+  };
 }
 
-/** Waits until each process tells of what is stored; the rules look at what it has told last. */
-async function figuresFollow(world: World): Promise<void> {
+/** Waits until each process's health matches the tables; the rules check its last report. */
+async function waitForHealthFigures(testEnv: TestEnv): Promise<void> {
   await waitFor(async () => {
-    const [stored] = await world.sql<{ pending: number; dead: number }[]>`
+    const [stored] = await testEnv.sql<{ pending: number; dead: number }[]>`
       select (select count(*)::int from outbox) as pending, (select count(*)::int from dead_letter) as dead`;
-    return world.nodes.every(({ index }) => {
-      const health = world.notes.looks.findLast(({ node }) => node === index)?.health;
+    return testEnv.nodes.every(({ index }) => {
+      const health = testEnv.notes.healthChecks.findLast(({ node }) => node === index)?.health;
       return health?.ok && health.pending === stored?.pending && health.dead === stored?.dead;
     });
-  }, { deadlineMs: figuresMs, everyMs: 200 });
+  }, { deadlineMs: healthFiguresMs, everyMs: 200 });
 }
 
-/** The days of UTC that the database's clock has been in. */
-function daysOf(world: World): string[] {
+/** Returns the UTC days that the database's clock showed in this round. */
+function daysOf(testEnv: TestEnv): string[] {
   let offsetMs = 0;
   const times = [Date.now() - 3_600_000, Date.now()];
-  for (const { stepMs } of world.notes.clockSteps) {
+  for (const { stepMs } of testEnv.notes.clockSteps) {
     offsetMs += stepMs;
     times.push(Date.now() - 3_600_000 + offsetMs, Date.now() + offsetMs);
   }

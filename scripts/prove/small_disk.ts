@@ -1,5 +1,5 @@
 /**
- * A small file system of our own (tmpfs), so that a disk can run full without harm to anybody else's.
+ * A small dedicated file system (tmpfs) that can be filled without affecting other disks.
  *
  * @module
  */
@@ -7,33 +7,26 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { postWatchdog, type Watchdog } from "../watchdog.ts";
+import { startWatchdog, type Watchdog } from "../watchdog.ts";
 
-/** Mounted, until it is closed. */
 export class SmallDisk {
   readonly folder: string;
   readonly #watchdog: Watchdog;
 
   private constructor(folder: string) {
     this.folder = folder;
-    this.#watchdog = postWatchdog('umount -l "$1"', { args: [folder] });
+    this.#watchdog = startWatchdog('umount -l "$1"', { args: [folder] });
   }
 
-  /** Mounts one; `null` where this account may not. */
+  /** Mounts a file system; returns `null` if that fails, for example without root. */
   static mount(folder: string, megabytes: number): SmallDisk | null {
     mkdirSync(folder, { recursive: true });
-    const { status } = spawnSync("mount", [
-      "-t",
-      "tmpfs",
-      "-o",
-      `size=${megabytes}m,mode=0711`,
-      "proof",
-      folder,
-    ]);
+    const size = `size=${megabytes}m,mode=0711`;
+    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", size, "proof", folder]);
     return status === 0 ? new SmallDisk(folder) : null;
   }
 
-  /** Takes all the room that is left. */
+  /** Fills the remaining space. */
   fill(): void {
     const file = openSync(join(this.folder, "ballast"), "w");
     for (let size = 1 << 20; size >= 512; size >>= 1) {
@@ -41,13 +34,13 @@ export class SmallDisk {
       try {
         while (writeSync(file, bytes) > 0);
       } catch {
-        // Full for a piece of this size.
+        // Pieces of this size no longer fit.
       }
     }
     closeSync(file);
   }
 
-  /** Gives it back. */
+  /** Frees the filled space. */
   empty(): void {
     rmSync(join(this.folder, "ballast"), { force: true });
   }

@@ -1,5 +1,5 @@
 /**
- * What a run has come to, round by round, and the table of it.
+ * Counts what happened in a run, and formats the counts as tables.
  *
  * @module
  */
@@ -9,53 +9,49 @@ import type { Violation } from "./rules/rules.ts";
 
 type Counts = Record<string, number>;
 
-/** Counts of several rounds. */
+/** The counts of a run. */
 export class Tally {
   readonly #run: Counts = {};
-  readonly #answers: Counts = {};
-  readonly #done: Counts = {};
-  readonly #verbs: Counts = {};
+  readonly #responses: Counts = {};
+  readonly #steps: Counts = {};
+  readonly #operations: Counts = {};
   readonly #violations: Counts = {};
 
   /** Adds a round. */
-  add(
-    { asked, happened, tables, arrived, ...rest }: History,
-    violations: readonly Violation[],
-    runMs: number,
-  ) {
-    const done = (kind: RegExp) => happened.filter((one) => kind.test(one.kind)).length;
-    for (const { answer } of asked) add(this.#answers, { [answer?.status ?? "no answer"]: 1 });
-    for (const { kind } of happened) add(this.#done, { [kind]: 1 });
+  add(history: History, violations: readonly Violation[], runMs: number): void {
+    const { exchanges, performed, tables, deliveries, operations } = history;
+    const countSteps = (kind: RegExp) => performed.filter((one) => kind.test(one.kind)).length;
+    for (const { response } of exchanges) add(this.#responses, { [response?.status ?? "no response"]: 1 });
+    for (const { kind } of performed) add(this.#steps, { [kind]: 1 });
     for (const { rule } of violations) add(this.#violations, { [rule]: 1 });
     add(this.#run, {
       "rounds": 1,
       "seconds": Math.round(runMs / 1000),
-      "service processes killed (SIGKILL)": done(/^kill/),
-      "PostgreSQL killed (SIGKILL)": done(/^postgres_kill$/),
-      "actions process killed (SIGKILL)": done(/^actions_kill$/),
-      "things done to the parts in all": happened.length,
-      "requests": asked.length,
+      "service processes killed (SIGKILL)": countSteps(/^kill/),
+      "PostgreSQL killed (SIGKILL)": countSteps(/^postgres_kill$/),
+      "actions process killed (SIGKILL)": countSteps(/^actions_kill$/),
+      "steps": performed.length,
+      "requests": exchanges.length,
       "events stored": tables.events.length,
-      "requests and calls downstream": arrived.length,
+      "deliveries received": deliveries.length,
     });
-    add(this.#verbs, rest.verbs);
+    add(this.#operations, operations);
   }
 
-  /** Findings in all. */
   get violations(): number {
-    return Object.values(this.#violations).reduce((sum, times) => sum + times, 0);
+    return Object.values(this.#violations).reduce((sum, count) => sum + count, 0);
   }
 
-  /** The table, in Markdown. */
+  /** Returns the counts as Markdown tables. */
   text(): string {
-    const parts = {
+    const sections = {
       "Run": this.#run,
-      "Requests by answer": this.#answers,
-      "Done to the parts": this.#done,
-      "Verbs": this.#verbs,
-      "Violations": this.violations === 0 ? { "of any rule": 0 } : this.#violations,
+      "Requests by response": this.#responses,
+      "Steps": this.#steps,
+      "Operations": this.#operations,
+      "Violations": this.violations === 0 ? { "all rules": 0 } : this.#violations,
     };
-    return Object.entries(parts).map(([title, counts]) => {
+    return Object.entries(sections).map(([title, counts]) => {
       const rows = Object.entries(counts).map(([name, value]) =>
         `| ${name} | ${value.toLocaleString("en-US")} |`
       );

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Delays each restart of a failing service longer: 1, 2, 4, 8, 16, then 30 seconds. systemd before 254 has only a fixed
-# RestartSec=. The file has one line per failure, systemd's result; the process reports the last one as a metric.
-# There is no delay after ten minutes without a failure, a clean exit, or a change of the settings.
+# Delays the restarts of a failing service by 1, 2, 4, 8, 16, then 30 seconds, because systemd before 254 has only a fixed
+# RestartSec=. The file contains a line with systemd's result per failure; the process reports the last one as a metric.
+# There is no delay after ten minutes without a failure, after a clean exit, or after a change of the settings.
 #
 # ExecStartPre=/bin/sh backoff.sh wait SETTINGS     ExecStopPost=/bin/sh backoff.sh note
 set -eu
@@ -10,7 +10,7 @@ file=$RUNTIME_DIRECTORY/failures
 case $1 in
   note)
     if [ "${SERVICE_RESULT:-success}" = success ]; then rm -f "$file"; else
-      # A stop or restart during the delay is no failure: the service itself has not run.
+      # A stop or restart during the delay is not a failure, because the service itself has not run.
       [ -z "${EXIT_CODE:-}" ] || echo "$SERVICE_RESULT" >>"$file"
     fi
     ;;
@@ -18,7 +18,7 @@ case $1 in
     pause=1
     count=$([ ! -e "$file" ] || wc -l <"$file")
     [ "${count:-0}" -gt 0 ] || exit 0
-# The operator has just edited the settings and is watching.
+    # The operator has just edited the settings and is watching.
     [ ! "$2" -nt "$file" ] || exit 0
     while [ "$count" -gt 1 ] && [ "$pause" -lt 30 ]; do
       pause=$((pause * 2))

@@ -1,26 +1,28 @@
--- Commits a batch of events, all or nothing, and returns the outcome of each.
+-- Stores a batch of posts in one transaction and returns each one's outcome.
 --
--- One call is one transaction: it checks that the key is active, decides duplicates, and inserts event, outbox row,
--- campaign spend and unknown terms; for a form submission also its verdict, and no outbox row if it is held. Each
--- statement sees what committed before it began (READ COMMITTED): after "insert … on conflict do nothing" has waited
--- for a rival, the next statement reads the rival's event.
+-- Each call is one transaction. It checks that the key is active, detects duplicates, and inserts the event, outbox row,
+-- campaign charge and unknown term. For a form submission it also inserts the verdict; a held submission gets no outbox
+-- row. Each statement sees what was committed before it started (READ COMMITTED): after "insert … on conflict do nothing"
+-- has waited for a concurrent insert, the next statement reads that event.
 --
 -- Batches take locks in one order (dedupe digests, then collisions; each sorted), so that they cannot deadlock. A
--- batch never waits for a key that is being revoked: it commits nothing and returns busy for the key's entries,
--- undecided for the others.
+-- batch never waits for a key that is being revoked: it commits nothing and returns 'busy' for the key's entries,
+-- 'undecided' for the others.
 --
--- During an erasure, and for a minute after, the outcome is watched until the call passes each entry's age and
--- contacts. Entries of the erased person that arrived before the erasure ended are accepted and erased in this
--- transaction: the row stays, a retry is a duplicate, and nothing is delivered. Refusing them would make clients
--- retry, which would create a new lead.
+-- During an erasure, and for a minute after it, a call without the entries' ages and contacts returns the outcome
+-- 'watched'. Entries from the erased person that arrived before the erasure ended are accepted and erased in this
+-- transaction: the row stays, a retry is a duplicate, and nothing is delivered. A refusal would make clients retry,
+-- which would create a new lead.
 --
--- Planner settings: a plan is made once per connection, possibly while the tables are empty, and would keep scanning
--- whole tables.
+-- The planner settings are needed because a plan is made once per connection, possibly while the tables are empty, and
+-- would then scan whole tables.
 create or replace function accept(
-  -- Separates the values of a column, and stands for null when reversed; no value contains it. One text per column is
-  -- cheaper than an array with quotes and escapes. An empty column is all nulls.
+  -- Separates the values of a column and, reversed, stands for null; no value contains it. One string per column is
+  -- cheaper than an array literal, which needs quoting and escaping. An empty string means that every value in the
+  -- column is null.
   p_separator text,
   p_key_id text,
+  -- As in event.dedupe_space: 'k' for the Idempotency-Key, 'c' for the content; 'K' and 'C' for forms.
   p_space text,
   p_digest text,
   p_content text,
@@ -41,11 +43,11 @@ create or replace function accept(
   p_email text default '',
   p_last_name text default '',
   p_form_window_minutes int default 0,
-  -- Passed after the outcome watched: milliseconds since each arrived, and its contacts, one per line.
+  -- Passed only when repeating a call that returned 'watched': milliseconds since each entry's arrival, and its contacts, one per line.
   p_age_ms text default '',
   p_contacts text default ''
 )
--- One row per entry, in any order; or, if all are accepted, one with ord 0 and the concatenated ids.
+-- One row per entry, in any order, or, if all are accepted, one row with ord 0 and the concatenated ids.
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
 language plpgsql
 security definer
@@ -79,26 +81,26 @@ declare
   v_age_ms int[] := string_to_array(p_age_ms, p_separator, v_null)::int[];
   v_contacts text[] := string_to_array(p_contacts, p_separator, v_null);
   v_now timestamptz;
-  v_id_start text;
+  v_id_prefix text;
   v_received_at text;
-  v_won text[];
-  v_won_ord int[];
-  v_all_won boolean;
+  v_accepted text[];
+  v_accepted_ord int[];
+  v_all_accepted boolean;
   v_has_forms boolean := cardinality(v_form_id) > 0;
   v_busy int[];
-  -- Positions of the entries that are erased with their commit.
+  -- The positions of the entries to erase in this transaction.
   v_erased int[] := '{}';
-  -- Held submissions among the inserted events.
+  -- The number of held submissions among the inserted events.
   v_held int := 0;
 begin
   perform ensure_synchronous_commit();
-  -- Each statement must see what committed before it began; this cannot be set here any more.
+  -- Required for the visibility described above; a function cannot set the isolation level itself.
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'default_transaction_isolation is %; it must be read committed', current_setting('transaction_isolation')
       using errcode = 'object_not_in_prerequisite_state';
   end if;
-  -- Revoking takes the same lock exclusively: once it returns, no event of the key can commit. An advisory lock
-  -- queues fairly, while share locks on a row can starve a revocation; a long-held lock delays only this key's posts.
+  -- A revocation takes the same lock exclusively: after it returns, no event posted with the key can commit. Advisory
+  -- locks queue fairly, while share locks on a row can starve a revocation. A long-held lock delays only this key's posts.
   select array_agg(k.id) into v_busy
   from (select distinct unnest(v_key_id) as id) as k
   where not pg_try_advisory_xact_lock_shared(1, k.id);
@@ -109,9 +111,9 @@ begin
     return;
   end if;
 
-  -- After the locks that an erasure waits for (wait_for_batches).
+  -- Must follow the locking: an erasure waits until these locks are released (wait_for_batches).
   if exists (select from tombstone) then
-    -- Not p_contacts: one entry without contacts is an empty column too.
+    -- Not p_contacts, which is also empty for a single entry without contacts.
     if p_age_ms = '' then
       return query
       select b.ord, 'watched', null::text, null::text, null::text from generate_subscripts(v_key_id, 1) as b (ord);
@@ -127,10 +129,10 @@ begin
   end if;
 
   v_now := service_clock();
-  v_id_start := event_id_at(v_now);
+  v_id_prefix := event_id_at(v_now);
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
-  -- An expired content window releases its digest.
+  -- An event whose content window has expired loses its digest.
   if v_space && array['c', 'C'] then
     update event as e set dedupe_digest = null
     from (
@@ -139,7 +141,7 @@ begin
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
       where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
-        -- At least the published windows, whatever the service passes.
+        -- At least the published windows, whatever the caller passes.
         when 'c' then make_interval(hours => greatest(p_window_hours, 24))
         else make_interval(mins => greatest(p_form_window_minutes, 10))
       end
@@ -155,7 +157,7 @@ begin
       idempotency_key, flags, lead, extra, raw
     )
     select
-      new_event_id(v_id_start, b.ord), case when b.space in ('k', 'c') then 'lead' else 'form' end, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
+      new_event_id(v_id_prefix, b.ord), case when b.space in ('k', 'c') then 'lead' else 'form' end, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
       b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
     from unnest(
       v_key_id, v_space, v_digest, v_content, v_idempotency_key, v_flags, v_lead, v_extra, v_raw
@@ -169,43 +171,43 @@ begin
   queued as (
     insert into outbox (event_id, tenant_id, due_at)
     select i.event_id, i.tenant_id, v_now from inserted as i
-    -- Held submissions are queued on release.
+    -- Held submissions are queued when they are released.
     where not v_has_forms
       or coalesce(v_verdict[event_id_place(i.event_id)], 'clean') = 'clean'
   )
-  select coalesce(array_agg(i.event_id order by i.event_id), '{}') into v_won from inserted as i;
-  v_all_won := cardinality(v_won) = cardinality(v_key_id);
-  v_won_ord := case
-    when v_all_won then array(select generate_series(1, cardinality(v_won)))
-    else array(select event_id_place(w.id) from unnest(v_won) with ordinality as w (id, nth) order by w.nth)
+  select coalesce(array_agg(i.event_id order by i.event_id), '{}') into v_accepted from inserted as i;
+  v_all_accepted := cardinality(v_accepted) = cardinality(v_key_id);
+  v_accepted_ord := case
+    when v_all_accepted then array(select generate_series(1, cardinality(v_accepted)))
+    else array(select event_id_place(w.id) from unnest(v_accepted) with ordinality as w (id, nth) order by w.nth)
   end;
 
-  if v_won <> '{}' then
-    insert into lead_contact_todo (id_start) values (v_id_start);
+  if v_accepted <> '{}' then
+    insert into lead_contact_todo (id_start) values (v_id_prefix);
   end if;
 
-  if v_has_forms and v_won <> '{}' then
+  if v_has_forms and v_accepted <> '{}' then
     insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
     select
       w.id, k.tenant_id,
-      -- Null, and so refused, for another tenant's form: the caller names the form.
+      -- Null for another tenant's form, which makes the insert fail.
       (select f.id from form as f where f.id = v_form_id[w.ord] and f.tenant_id = k.tenant_id), v_verdict[w.ord], v_score[w.ord],
       coalesce(string_to_array(nullif(v_reasons[w.ord], ''), ','), '{}'), v_phone[w.ord], v_email[w.ord],
       v_last_name[w.ord]
-    from unnest(v_won_ord, v_won) as w (ord, id)
+    from unnest(v_accepted_ord, v_accepted) as w (ord, id)
     join api_key as k on k.id = v_key_id[w.ord]
     where v_form_id[w.ord] is not null;
 
-    select count(*) into v_held from unnest(v_won_ord) as w (ord) where v_verdict[w.ord] <> 'clean';
+    select count(*) into v_held from unnest(v_accepted_ord) as w (ord) where v_verdict[w.ord] <> 'clean';
   end if;
 
-  if cardinality(v_won) > v_held then
-    insert into outbox_tally (state, delta) values ('pending', cardinality(v_won) - v_held);
+  if cardinality(v_accepted) > v_held then
+    insert into outbox_tally (state, delta) values ('pending', cardinality(v_accepted) - v_held);
 
     if array_remove(v_cost_cents, null) <> '{}' then
       insert into campaign_charge (campaign_id, cents)
       select k.campaign_id, sum(v_cost_cents[w.ord]::lead_cost_cents)
-      from unnest(v_won_ord) as w (ord)
+      from unnest(v_accepted_ord) as w (ord)
       join api_key as k on k.id = v_key_id[w.ord]
       where k.campaign_id is not null and v_cost_cents[w.ord] is not null
       group by k.campaign_id;
@@ -214,27 +216,27 @@ begin
     if array_remove(v_unknown_area, null) <> '{}' then
       insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
       select k.tenant_id, v_unknown_area[w.ord], count(*), v_now, v_now
-      from unnest(v_won_ord) as w (ord)
+      from unnest(v_accepted_ord) as w (ord)
       join api_key as k on k.id = v_key_id[w.ord]
       where v_unknown_area[w.ord] is not null
       group by k.tenant_id, v_unknown_area[w.ord];
     end if;
 
-    -- A hint to other nodes, once per batch: NOTIFY takes a database-wide lock at commit.
+    -- A hint to other processes, only once per batch, because NOTIFY takes a server-wide lock at commit.
     perform notify_outbox(p_node);
   end if;
 
   if v_erased <> '{}' then
-    perform erase_event(w.id, null, '{}') from unnest(v_won_ord, v_won) as w (ord, id) where w.ord = any (v_erased);
+    perform erase_event(w.id, null, '{}') from unnest(v_accepted_ord, v_accepted) as w (ord, id) where w.ord = any (v_erased);
   end if;
 
-  if v_all_won then
-    return query select 0, 'accepted', array_to_string(v_won, ''), v_received_at, null::text;
+  if v_all_accepted then
+    return query select 0, 'accepted', array_to_string(v_accepted, ''), v_received_at, null::text;
     return;
   end if;
   return query
   select w.ord, 'accepted', w.id, v_received_at, null::text
-  from unnest(v_won_ord, v_won) as w (ord, id);
+  from unnest(v_accepted_ord, v_accepted) as w (ord, id);
 
   insert into collision as c (
     event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags,
@@ -248,7 +250,7 @@ begin
     v_phone[l.ord], v_email[l.ord], v_last_name[l.ord],
     case
       when t.phone <> t.event_phone or t.email <> t.event_email then true
-      -- They have nothing in common to compare.
+      -- Whether neither can be compared.
       else coalesce(t.phone = t.event_phone, t.email = t.event_email) is null
     end
   from unnest(v_key_id, v_space, v_digest, v_content, v_flags, v_lead, v_extra, v_raw) with ordinality
@@ -268,9 +270,9 @@ begin
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
 
-  -- A duplicate's response is a promise too. A WAL record makes this commit wait for disk and standby, and so covers
-  -- the original event, whose own wait may have been cancelled.
-  if cardinality(v_won) = 0 then
+  -- The response to a duplicate promises that the original event is durable, but the original transaction's wait
+  -- for its commit may have been canceled. A WAL record makes this commit wait for the disk and the standby.
+  if cardinality(v_accepted) = 0 then
     perform pg_logical_emit_message(true, 'duplicate', '');
   end if;
 
@@ -283,6 +285,6 @@ begin
   left join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest
       and k.revoked_at is null and k.suspended_at is null
-  where l.ord <> all (v_won_ord);
+  where l.ord <> all (v_accepted_ord);
 end
 $$;

@@ -1,14 +1,14 @@
--- Makes a collision an event of its own: tenant, key and source of its post, received now, without an
--- Idempotency-Key, which the first event keeps, and without a digest, so that retries of either post are answered as
--- before. Creates everything that accept would, with an audit row.
+-- Turns a collision into an event from the same tenant, key and source, received now. The first event keeps the
+-- Idempotency-Key, and the new event has no dedupe digest, so that retries of either post get the same response as
+-- before. Inserts everything that accept would, and an audit row.
 --
--- The content moves to the event; the collision keeps its digest and count. A submission becomes clean, because an
--- operator has looked at it.
+-- The content moves to the event; the collision retains its digest and count. A submission becomes clean, because an
+-- operator has reviewed it.
 --
--- Outcome: accepted | already | erased | unknown | busy (an erasure or a revocation of the key is under way; nothing
--- was done).
+-- Outcome: accepted | already | erased | unknown | busy (an erasure or a revocation of the key is in progress; nothing
+-- was changed).
 create or replace function accept_collision(
-  p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_id bigint, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 )
 returns table (outcome text, event_id text)
 language plpgsql
@@ -33,8 +33,8 @@ begin
     return;
   end if;
   select k.* into v_key from api_key as k where k.id = v_one.key_id;
-  -- The lock that batches hold, which an erasure waits for before it reads events (wait_for_batches). A finished
-  -- erasure has scanned collisions; its tombstones are for posts still arriving.
+  -- Batches hold the same lock, and an erasure waits for it before it reads events (wait_for_batches). An erasure that
+  -- has ended is no obstacle: it scanned the collisions, and its tombstones are for posts that had not been committed.
   if not pg_try_advisory_xact_lock_shared(1, v_key.id)
     or exists (select from tombstone as t where t.posted_until > clock_timestamp())
   then
@@ -76,7 +76,7 @@ begin
   where c.id = p_id;
   perform notify_outbox('');
   perform append_audit(
-    p_way, p_claimed, 'collision.accept', array[v_id, v_one.event_id], json_build_object('collision', p_id)
+    p_origin, p_claimed, 'collision.accept', array[v_id, v_one.event_id], json_build_object('collision', p_id)
   );
   return query select 'accepted', v_id;
 end

@@ -1,13 +1,13 @@
--- Claims one due daily digest of a recipient and returns its figures; no row if none is due. Only numbers and source
--- labels, plus, for a tenant with digest_actions, what digest_held shows of held submissions.
+-- Claims one recipient's due daily digest and returns its figures; no row if none is due. The figures contain only
+-- numbers, source labels and, for a tenant with digest_actions, the result of digest_held.
 --
--- A digest is due at the tenant's digest_at, for each enabled tenant and each of its own mail recipients, first at
--- that time after the recipient was first seen here. A missed one is sent once, late, and covers the time since the
--- last one sent, at most a week. Settle the lease with actions.settle_digest.
+-- For each email recipient of an enabled tenant's route for all events, a digest is due daily at digest_at, for the
+-- first time after this function has first seen the recipient. A missed digest is sent once, late, and covers the time
+-- since the previous digest, at most a week. Settle the lease with actions.settle_digest.
 --
--- It covers whole hours up to the last that ended before it was due, from the rollup (roll_up_hours), for which it
--- waits up to 15 minutes. Held submissions are counted separately, and a source with nothing else is silent. Counts
--- of waiting, held and dead events stop at 10,001.
+-- A digest covers whole hours up to the last one that ended before the digest was due, from the rollup (roll_up_hours),
+-- for which it waits up to 15 minutes. Held submissions are counted separately; a source from which nothing else was
+-- received is silent. The counts of collisions and of pending, held and dead events stop at 10,001.
 create or replace function actions.begin_digest(p_lease uuid, p_lease_ms int)
 returns table (
   tenant_id int, route_id int, tenant text, name text, time_zone text, address text,
@@ -22,7 +22,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
-  v record;
+  v_due record;
   v_end timestamptz;
   v_since timestamptz;
   v_until timestamptz;
@@ -32,7 +32,7 @@ begin
   where not exists (
     select from tenant as t where t.id = d.tenant_id and t.digest_at is not null and t.disabled_at is null
   );
-  insert into actions.digest (tenant_id, route_id, due_at, told_until)
+  insert into actions.digest (tenant_id, route_id, due_at, covered_until)
   select t.id, r.id, x.due_at, date_trunc('hour', x.due_at, 'UTC')
   from tenant as t
   join actions.route as r on r.tenant_id = t.id and r.kind = 'email' and r.source = '' and r.form = ''
@@ -43,7 +43,7 @@ begin
 
   select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, t.digest_actions, r.address,
     exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
-  into v
+  into v_due
   from actions.digest as d
   join tenant as t on t.id = d.tenant_id
   join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
@@ -62,38 +62,38 @@ begin
     return;
   end if;
 
-  v_end := date_trunc('hour', v.now_due_at, 'UTC');
+  v_end := date_trunc('hour', v_due.now_due_at, 'UTC');
   v_until := case
-    when v.is_rolled then v_end
+    when v_due.is_rolled then v_end
     else coalesce((select max(h.hour) + interval '1 hour' from hour_rolled as h where h.hour < v_end), v_end)
   end;
-  v_until := greatest(v_until, v.told_until);
-  v_since := greatest(v.told_until, v_until - interval '7 days');
+  v_until := greatest(v_until, v_due.covered_until);
+  v_since := greatest(v_due.covered_until, v_until - interval '7 days');
   update actions.digest as d
   set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
-    trying_at = v.now_due_at, trying_until = v_until,
-    attempts = case when d.trying_at = v.now_due_at then d.attempts + 1 else 1 end
-  where d.tenant_id = v.tenant_id and d.route_id = v.route_id;
+    trying_at = v_due.now_due_at, trying_until = v_until,
+    attempts = case when d.trying_at = v_due.now_due_at then d.attempts + 1 else 1 end
+  where d.tenant_id = v_due.tenant_id and d.route_id = v_due.route_id;
 
   return query
   with held as materialized (
     select
-      -- Looked up one by one: a join may scan all tenants' events of the span.
+      -- Looked up one by one, because a join may scan the events of all tenants in this span.
       (select e.key_id from event as e where e.event_id = s.event_id) as key_id,
       date_trunc('hour', event_id_time(s.event_id), 'UTC') as hour, count(*) as count
     from submission as s
-    where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null
+    where s.tenant_id = v_due.tenant_id and s.verdict <> 'clean' and s.released_at is null
       and s.event_id >= event_id_at(v_since - interval '7 days') and s.event_id < event_id_at(v_until)
     group by 1, 2
   ),
   -- Held submissions do not count as received.
   hours as (
-    select p.key_id, p.hour, greatest(0, sum(p.accepted) - sum(p.held)) as came, sum(p.held) as held,
+    select p.key_id, p.hour, greatest(0, sum(p.accepted) - sum(p.held)) as received, sum(p.held) as held,
       sum(p.spend_cents) as spend_cents
     from (
       select h.key_id, h.hour, h.accepted, h.spend_cents, 0 as held
       from api_key as k join hour_total as h on h.key_id = k.id
-      where k.tenant_id = v.tenant_id and h.hour >= v_since - interval '7 days' and h.hour < v_until
+      where k.tenant_id = v_due.tenant_id and h.hour >= v_since - interval '7 days' and h.hour < v_until
       union all
       select x.key_id, x.hour, 0, 0, x.count from held as x
     ) as p
@@ -101,17 +101,17 @@ begin
   ),
   source as materialized (
     select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
-      coalesce(sum(h.came) filter (where h.hour >= v_since), 0) as accepted,
-      coalesce(sum(h.came) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since), 0) as before,
+      coalesce(sum(h.received) filter (where h.hour >= v_since), 0) as accepted,
+      coalesce(sum(h.received) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since), 0) as before,
       coalesce(sum(h.held) filter (where h.hour >= v_since), 0) as held,
       coalesce(sum(h.spend_cents) filter (where h.hour >= v_since), 0) as spend_cents,
-      max(h.hour) filter (where h.came > 0) as last_hour
+      max(h.hour) filter (where h.received > 0) as last_hour
     from api_key as k
     left join hours as h on h.key_id = k.id
-    where k.tenant_id = v.tenant_id
+    where k.tenant_id = v_due.tenant_id
     group by k.label, k.surface
   )
-  select v.tenant_id, v.route_id, v.slug, v.name, v.time_zone, v.address,
+  select v_due.tenant_id, v_due.route_id, v_due.slug, v_due.name, v_due.time_zone, v_due.address,
     to_char(v_since at time zone 'UTC', v_iso), to_char(v_until at time zone 'UTC', v_iso), v_until < v_end,
     json_build_object(
       'sources', (
@@ -138,26 +138,26 @@ begin
       'waiting', w.count,
       'oldest_waiting_s', extract(epoch from v_now - event_id_time(w.oldest))::bigint,
       'dead', (
-        select count(*) from (select from dead_letter as d where d.tenant_id = v.tenant_id limit 10001) as d
+        select count(*) from (select from dead_letter as d where d.tenant_id = v_due.tenant_id limit 10001) as d
       ),
       'held', (
         select count(*) from (
           select from submission as s
-          where s.tenant_id = v.tenant_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
+          where s.tenant_id = v_due.tenant_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
           limit 10001
         ) as s
       ),
-      'to_judge', case when v.digest_actions then actions.digest_held(v.tenant_id, v_since, v_until) end,
+      'to_review', case when v_due.digest_actions then actions.digest_held(v_due.tenant_id, v_since, v_until) end,
       'collisions', (
         select count(*) from (
           select from collision as c join api_key as k on k.id = c.key_id
-          where k.tenant_id = v.tenant_id and c.other_person and c.settled_at is null limit 10001
+          where k.tenant_id = v_due.tenant_id and c.other_person and c.settled_at is null limit 10001
         ) as c
       )
     )
   from (
     select count(*) as count, min(o.event_id) as oldest
-    from (select o.event_id from outbox as o where o.tenant_id = v.tenant_id limit 10001) as o
+    from (select o.event_id from outbox as o where o.tenant_id = v_due.tenant_id limit 10001) as o
   ) as w;
 end
 $$;

@@ -1,9 +1,9 @@
--- Finds an event's routes and claims its pending effects: one row per recipient; no row for an unknown tenant, one
--- row without an effect if nothing takes the event. p_form is '' for a lead.
+-- Finds an event's routes and claims the effects that are not done. Returns one row per recipient, no row for an unknown
+-- tenant, and one row without an effect if no route receives the event. p_form is '' for a lead.
 --
--- An effect is done, due (claimed until the lease ends) or busy (claimed by another, for busy_ms). The first columns
--- are the tenant's. An effect done before its route was removed is listed without an address. Settle the lease with
--- actions.settle_effect; if its holder dies, the effect starts again after the lease, with the same event id.
+-- State: done, due (claimed by this call until the lease ends) or busy (claimed under another lease, for busy_ms). The
+-- first three columns describe the tenant. A done effect whose route was removed has no address. Settle the lease with
+-- actions.settle_effect; otherwise, the effect can be claimed again when the lease has ended.
 create or replace function actions.begin_effects(
   p_event_id text, p_tenant text, p_source text, p_form text, p_lease uuid, p_lease_ms int
 )
@@ -14,7 +14,7 @@ returns table (
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
--- A plan made while the table is empty would keep scanning it.
+-- A plan made while the table is empty would scan the table forever.
 set enable_seqscan = off
 set jit = off
 as $$
@@ -29,11 +29,11 @@ begin
     return;
   end if;
 
-  -- A concurrent claim waits for the first one's row and then sees its lease.
+  -- A concurrent claim of the same effect waits for this row and then sees this lease.
   insert into actions.effect as e (event_id, route_id, effect, lease, lease_until)
   select p_event_id, r.id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
   from actions.routes_for(v_tenant.id, p_source, p_form) as r
-  -- A kind with one recipient stays done even if its route was replaced since.
+  -- A kind with one recipient stays done even if the route was replaced later.
   where r.kind = 'email' or not exists (
     select from actions.effect as d
     where d.event_id = p_event_id and d.effect = r.kind and d.is_done and d.route_id <> r.id
@@ -43,8 +43,8 @@ begin
     set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + 1
     where not e.is_done and (e.lease is null or e.lease_until <= v_now);
 
-  -- Reads the routes again: ones added meanwhile have no effect yet, and the leases of removed ones expire. Keeping
-  -- the routes in an array took 30 % more processor time.
+  -- Reads the routes again: a concurrently added route has no effect yet, and the lease of a removed route expires.
+  -- Rejected: an array of the routes, which took 30 % more processor time.
   return query
   select
     v_tenant.sandbox, v_tenant.name, v_tenant.time_zone, e.effect, e.route_id, e.round,

@@ -1,5 +1,5 @@
--- The routes that take an event: of each kind the closest ones, its form's, else its source's, else the tenant's.
--- p_form is '' for a lead. The planner inlines it.
+-- Returns the routes that receive an event: for each kind of destination, those for its form, else those for its source,
+-- else those for all events. p_form is '' for a lead. The planner inlines this function.
 create or replace function actions.routes_for(p_tenant_id int, p_source text, p_form text)
 returns setof actions.route
 language sql stable

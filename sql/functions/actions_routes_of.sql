@@ -1,5 +1,5 @@
--- The routes of a source or a form, or with both empty of all other events, with the tenant's names in each row: one
--- row without a route if there is none, no row for an unknown tenant. Claims nothing.
+-- Returns the routes that apply to a source or form (routes_for), each with the tenant's columns: one row without a route
+-- if there is none, no row for an unknown tenant.
 create or replace function actions.routes_of(p_tenant text, p_source text, p_form text)
 returns table (
   sandbox boolean, name text, time_zone text,

@@ -1,12 +1,12 @@
--- Changes a tenant's routes for a source, a form, or with both empty all other events. p_changes is an array of
--- objects, one per destination: kind; addresses, the new list (more than one only for mail); clear, to remove it;
--- rotate, to replace the secret; secret, used if a new one is needed. Omitted kinds stay. Returns the kinds with a
--- new secret, or null for an unknown tenant.
+-- Changes a tenant's routes for a source, a form or, if both are empty, all other events. p_changes is an array of
+-- objects, one per kind of destination: kind; addresses, the new list (more than one only for email); clear, to remove
+-- the addresses; rotate, to replace the secret; secret, used if a new secret is needed. Omitted kinds are unchanged.
+-- Returns the kinds with a new secret, or null for an unknown tenant.
 --
--- The audit never contains an address: a mailbox is personal, and a URL may contain a token.
+-- The audit never contains an address: an email address is personal data, and a URL may contain a token.
 --
--- A new address gets a new secret, so that the owners of old and new address cannot sign for each other. After a
--- rotation alone, the old secret stays valid for p_overlap.
+-- A new address gets a new secret, because the owner of the old address could otherwise sign for the new one. After a
+-- rotation for the same address, the old secret also signs for p_overlap.
 create or replace function actions.set_route(
   p_tenant_id int, p_source text, p_form text, p_changes json, p_overlap interval, p_routes_max int
 ) returns text[]
@@ -21,7 +21,7 @@ declare
   v_is_changed boolean;
   v_renewed text[];
 begin
-  -- One change per tenant at a time, even if it has no route yet.
+  -- Allows one change per tenant at a time, even if the tenant has no route yet.
   select t.slug into v_slug from tenant as t where t.id = p_tenant_id for no key update;
   if not found then
     return null;
@@ -30,8 +30,8 @@ begin
     select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
   );
 
-  -- Removed recipients are replaced by new ones row by row: a row whose address changes keeps its id, so that effects
-  -- already done stay done.
+  -- New recipients take the rows of removed ones: a row whose address changes keeps its id, so that done effects stay
+  -- done.
   with wanted as (
     select c.kind, a.address, c.secret
     from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text)
@@ -55,7 +55,7 @@ begin
     from old as o join new as n on n.kind = o.kind and n.place = o.place
     where r.tenant_id = p_tenant_id and r.id = o.id
   ),
-  gone as (
+  removed as (
     delete from actions.route as r
     using old as o left join new as n on n.kind = o.kind and n.place = o.place
     where r.tenant_id = p_tenant_id and r.id = o.id and n.kind is null
@@ -68,14 +68,14 @@ begin
 
   if (select count(*) from actions.route as r where r.tenant_id = p_tenant_id) > p_routes_max then
     raise exception 'a tenant has no more than % routes', p_routes_max
-      using errcode = 'check_violation', constraint = 'a_tenant_has_so_many_routes';
+      using errcode = 'check_violation', constraint = 'routes_max';
   end if;
 
   update actions.route as r set
     secret = c.secret, secret_before = r.secret, secret_before_until = service_clock() + p_overlap,
     changed_at = service_clock()
   from json_to_recordset(p_changes) as c (kind text, rotate boolean, secret text)
-  -- A row with a new address has this secret already.
+  -- A row with a new address already has this secret.
   where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind
     and c.rotate and r.secret <> c.secret;
 

@@ -1,5 +1,5 @@
--- Records a digest as sent (p_reason is null) or failed, with a word why. A failed one is retried after a minute,
--- then two, up to an hour, until the next day's, which covers both.
+-- Records that a digest was sent (p_reason is null) or failed. A failed digest is retried after 1, 2, 4 … and at most 60
+-- minutes, until the next day's digest is due, which covers both periods.
 create or replace function actions.settle_digest(p_tenant_id int, p_route_id int, p_lease uuid, p_reason text)
 returns void
 language sql
@@ -9,7 +9,7 @@ as $$
   update actions.digest as d
   set lease = null, lease_until = null, reason = p_reason,
     due_at = case when p_reason is null then d.trying_at else d.due_at end,
-    told_until = case when p_reason is null then d.trying_until else d.told_until end,
+    covered_until = case when p_reason is null then d.trying_until else d.covered_until end,
     next_at = case
       when p_reason is null then '-infinity'
       else service_clock() + least(interval '1 hour', interval '1 minute' * power(2, least(d.attempts - 1, 10)))

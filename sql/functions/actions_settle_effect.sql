@@ -1,5 +1,5 @@
--- Records the outcome of an effect, done (p_reason is null) or why not, and the response. Done counts even after the
--- lease has ended, unless an operator has restarted the effect; a failure counts only under the current lease.
+-- Records the outcome of an effect (p_reason is null on success) and the recipient's response. A success counts even
+-- after the lease has ended, unless an operator has restarted the effect; a failure counts only under the current lease.
 create or replace function actions.settle_effect(
   p_event_id text, p_route_id int, p_round int, p_lease uuid, p_reason text, p_status int, p_answer text
 ) returns void
@@ -13,9 +13,9 @@ declare
   v_removed_at timestamptz;
 begin
   perform ensure_synchronous_commit();
-  -- After an erasure, stores nothing that may quote the lead. Locks the event first, as an erasure does, which then
-  -- either waits and removes the response, or has committed. A lock on the effect is not enough, because an erasure
-  -- misses effects created meanwhile.
+  -- After an erasure, stores nothing that may quote the lead. Locks the event first, as an erasure does: an erasure then
+  -- either waits and removes the response, or has committed. A lock on the effect would not suffice, because an erasure
+  -- misses effects that are inserted concurrently.
   if p_answer is not null then
     select v.removed_at into v_removed_at from event as v where v.event_id = p_event_id for share;
     if v_removed_at is not null then

@@ -1,4 +1,5 @@
--- Maintains tenant.has_route, and wakes delivery when a route appears, so that waiting events are sent at once.
+-- Maintains tenant.has_route, and wakes delivery when a route is added or changed, so that pending events are sent at
+-- once.
 create or replace function actions.update_has_route() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -11,7 +12,7 @@ begin
     case when tg_op <> 'DELETE' then new.tenant_id end
   ]);
   if tg_op <> 'DELETE' then
-    -- Events that no route took wait up to an hour. Skips rows that are being sent.
+    -- Otherwise, events without a route might be retried only an hour later. Skips rows that are being sent.
     update outbox as o set due_at = service_clock()
     from (
       select o.event_id from outbox as o

@@ -1,4 +1,4 @@
--- Adds a process's sample of the last minute, and deletes samples too old to plot.
+-- Adds a process's sample for the current minute, and deletes samples that are too old to plot.
 create or replace function add_minute_sample(
   p_node text, p_accepted int, p_refused int, p_delivered int, p_failed int, p_died int,
   p_refusals json, p_pending bigint, p_dead bigint, p_oldest_pending_s double precision, p_breaker text
@@ -8,7 +8,7 @@ security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
 begin
-  -- Enforced for any caller: few words, nonnegative counts.
+  -- Limits what any caller can store: at most 64 codes, and no negative counts.
   if json_typeof(p_refusals) <> 'object'
     or (select count(*) from json_each_text(p_refusals)) > 64
     or exists (

@@ -1,4 +1,4 @@
--- Adds a process's counts of refusals to the totals, and records when keys were last used, not later than now.
+-- Adds a process's counts of refusals to the totals, and records when keys were last used (now, if in the future).
 create or replace function add_refusals(
   p_key_id int[], p_reason text[], p_field text[], p_count int[], p_used_key_id int[], p_used_at text[]
 ) returns void
@@ -13,7 +13,14 @@ as $$
   order by 1, 2, 3, 4
   on conflict (day, key_id, reason, field) do update set count = t.count + excluded.count;
 
-  update api_key as k set last_used_at = greatest(k.last_used_at, least(u.used_at::timestamptz, service_clock()))
-  from (select * from unnest(p_used_key_id, p_used_at) as u (id, used_at) order by 1) as u
-  where k.id = u.id and isfinite(u.used_at::timestamptz);
+  -- Rows are locked in the order of disable_tenant(), to prevent deadlocks.
+  with used as (
+    select k.id, u.used_at::timestamptz as used_at
+    from unnest(p_used_key_id, p_used_at) as u (id, used_at) join api_key as k on k.id = u.id
+    where isfinite(u.used_at::timestamptz)
+    order by k.id
+    for no key update of k
+  )
+  update api_key as k set last_used_at = greatest(k.last_used_at, least(u.used_at, service_clock()))
+  from used as u where k.id = u.id;
 $$;

@@ -1,20 +1,20 @@
--- Adds audit rows, one per subject, with one time for one action.
+-- Appends the audit rows of one action, one per subject, with the same time.
 --
 -- The actor is the origin ("ctl", "console", or "digest" for a digest's link) and the role that logged in:
 -- session_user, which neither set role nor security definer changes. p_claimed is the actor's own, unverified
--- statement.
+-- identity.
 --
--- Concurrent calls wait for each other's transaction to end: call it last, so that no other lock is awaited
--- meanwhile. The intake never calls it.
+-- A call locks the end of the chain until the transaction ends: call it last, so that the transaction waits for no other
+-- lock while it holds this one. The intake never calls it.
 create or replace function append_audit(
-  p_way text, p_claimed text, p_action text, p_subject text[], p_detail json
+  p_origin text, p_claimed text, p_action text, p_subject text[], p_detail json
 ) returns void
 language plpgsql
 as $$
 declare
   v_now timestamptz := service_clock();
-  v_actor text := p_way || ' ' || session_user;
-  -- Any caller can set it, so it is bounded.
+  v_actor text := p_origin || ' ' || session_user;
+  -- Bounded, because any caller can set it.
   v_claimed text := left(nullif(p_claimed, ''), 200);
   v_subject text;
   v_id bigint;
@@ -32,9 +32,9 @@ begin
 end
 $$;
 
--- The digest of an audit row: SHA-256 over the previous digest in hex (empty for the first) and the row as a JSON
--- array of id, time, actor, claimed, action, subject, and detail as text; src/store/operator/audit.ts computes the
--- same.
+-- Returns an audit row's digest: SHA-256 of the previous digest in hex (empty for the first row) followed by the row as a
+-- JSON array of id, time, actor, claimed, action, subject, and detail as text. src/store/operator/audit.ts computes the
+-- same digest.
 create or replace function audit_digest(
   p_before bytea, p_id bigint, p_at timestamptz, p_actor text, p_claimed text, p_action text, p_subject text,
   p_detail json

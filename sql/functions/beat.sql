@@ -1,7 +1,7 @@
--- Makes one real write that needs new disk space, and returns the figures of GET /healthz.
+-- Makes one write that needs new disk space, and returns the figures for GET /healthz.
 --
--- If something (such as a long dump) prevents trimming, the table grows up to 16 MiB; then a beat is a commit without
--- a row, which proves the same except for disk space.
+-- If something (such as a long dump) prevents trimming, the table grows up to 16 MiB; after that, a beat commits without
+-- inserting a row, which proves everything except disk space.
 create or replace function beat(p_slot int)
 returns table (pending bigint, dead bigint)
 language plpgsql volatile

@@ -1,7 +1,7 @@
--- Starts a checkout at the plan's current price, or finds the one with the same Idempotency-Key (p_key, may be null).
--- p_request is a digest of the request under the key.
+-- Starts a checkout at the plan's current price, or finds the one with the same Idempotency-Key (p_key, which may be
+-- null). p_request is a digest of the request that was sent with the key.
 --
--- Outcome: begun, again (begun before and not known to be open: ask the provider again under the same id), open,
+-- Outcome: begun, again (started earlier but not known to be open: call the provider again with the same id), open,
 -- conflict (the key was used with another request), plan_not_found.
 create or replace function begin_checkout(p_plan text, p_key uuid, p_request uuid, p_remembered_hours int)
 returns table (
@@ -18,7 +18,7 @@ declare
   v_plan plan;
 begin
   perform ensure_synchronous_commit();
-  -- Releases a key after its time, at least the published 24 hours, or when its session cannot be paid any more.
+  -- Releases a key when it expires, after at least the published 24 hours, or when its session can no longer be paid.
   update subscription as s set key_digest = null, request_digest = null
   where s.key_digest = p_key and (
     s.created_at <= v_now - make_interval(hours => greatest(p_remembered_hours, 24))
@@ -57,7 +57,7 @@ begin
     if found then
       return;
     end if;
-    -- A rival with the same key has committed; read it.
+    -- A concurrent call with the same key has committed; the loop reads its row.
   end loop;
 end
 $$;

@@ -1,16 +1,17 @@
 -- Claims due outbox rows under a lease, tenant by tenant, and returns what to send.
 --
--- A row whose lease expired belonged to a process that died: its attempt is recorded as lost and counts; if it was
--- the last, the row is dead. A pending row that has spent more than a lowered maximum is sent once more.
+-- If a row's lease has expired, its process died: the attempt is recorded as lost and counts; after the last attempt,
+-- the event becomes a dead letter. A pending row whose attempts exceed a lowered maximum is sent once more.
 --
--- Claims nothing of a live tenant without a route: its rows would be due again at once. Never returns an event
+-- Claims no rows of a live tenant without a route, because they would be due again at once. Never returns an event
 -- without content.
 --
--- p_floor: nothing of the tenant is due before it, as the claimer knows; without it a scan reads dead index entries
--- that a long transaction keeps. p_settled: the result of settle_outbox, to run after it in one statement.
+-- p_floor: no row of the tenant is due before this time, as far as the caller knows; without it, a scan reads dead
+-- index entries that a long transaction retains. p_settled: the result of settle_outbox, so that settle_outbox runs first
+-- in the same statement.
 --
--- "coalesce" and no bitmap scans: statistics taken while nearly everything was leased would make the planner read and
--- sort all rows.
+-- Uses "coalesce" and no bitmap scans, because statistics taken while nearly all rows were leased would make the planner
+-- read and sort all rows.
 create or replace function claim_outbox(
   p_lease uuid,
   p_lease_ms int,
@@ -63,7 +64,7 @@ begin
     where o.event_id = d.event_id and d.lease is not null and d.spent >= p_attempts_max
     returning o.event_id, o.tenant_id, o.sent_before
   ),
-  buried as (
+  new_dead_letters as (
     insert into dead_letter (event_id, tenant_id, died_at, reason, sent_before)
     select d.event_id, d.tenant_id, v_now, 'lost', d.sent_before from died as d
   ),
@@ -86,7 +87,7 @@ begin
     c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, c.slug, k.label,
     date_part('epoch', e.received_at) * 1000, array_to_string(e.flags, ','),
     e.lead::text, e.extra
-  -- Sorted without the content, which would be copied.
+  -- Sorts before joining the content, which the sort would copy.
   from (select * from claimed as c order by c.due_at, c.event_id offset 0) as c
   join event as e on e.event_id = c.event_id and e.lead is not null
   join api_key as k on k.id = e.key_id

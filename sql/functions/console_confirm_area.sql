@@ -1,10 +1,10 @@
--- Adds an unknown term to the vocabulary, or confirms a proposed one, with an audit row.
+-- Adds an unknown term to the vocabulary, or confirms a proposed one or restores a retired one, and audits it.
 --
--- The service's role may not write the vocabulary. This function, as its owner, does no more: terms must have been
--- sent, none changes its spelling or is retired, and confirmed ones stay.
+-- The service's role may not write to the vocabulary. This function runs as the owner and permits little: it adds and
+-- restores only terms that were sent in leads, and neither respells nor retires terms.
 --
--- p_known: the vocabulary's term that p_area folds to, as the validator folds (lower() may know only ASCII), or null.
--- p_claimed: the client's address.
+-- p_known: the term that the validator matches with p_area, or null; not found here, because lower() may convert only
+-- ASCII. p_claimed: the console client's address.
 create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
 language plpgsql
 security definer
@@ -22,7 +22,7 @@ begin
     if p_known is not null then
       return 'changed_meanwhile';
     end if;
-    -- A term that was sent has passed the length check.
+    -- Also limits the length, because terms in leads have passed that check.
     if not exists (select from unknown_area_seen as u where u.term = p_area) then
       return 'not_found';
     end if;

@@ -1,5 +1,5 @@
--- Status of the delivery for the metrics: how long the first due delivery is overdue, or 0, and how many live tenants
--- without a route have events waiting. One index lookup per tenant.
+-- Returns delivery's status for the metrics: how long the first due delivery has been overdue, or 0, and how many live
+-- tenants have pending events but no route. Makes one index lookup per tenant.
 create or replace function delivery_status()
 returns table (overdue_seconds float8, unrouted_tenants int)
 language plpgsql

@@ -1,11 +1,11 @@
--- Disables a tenant and suspends its keys, or enables both, so that a commit checks only the key (accept). Suspending
--- waits for the key's commits under way, as revoking does (wait_for_commits_of_key): afterwards none of the keys can
--- commit. Accepted events are still delivered.
+-- Disables a tenant and suspends its keys, or enables both. Keys are suspended so that a commit checks only the key
+-- (accept). Suspending waits for the key's running commits, as a revocation does (wait_for_commits_of_key): afterwards,
+-- no event posted with one of the keys can commit. Accepted events are still delivered.
 --
--- Issuing a key locks the tenant's row too (insertKey), so no key is missed. Keys are locked in order, against
+-- Issuing a key locks the tenant's row too (insertKey), so no key is missed. Keys are locked in order, to prevent
 -- deadlocks.
 --
--- Returns since when it is disabled (null: enabled), whether it was so before, and how many keys changed; no row for
+-- Returns when the tenant was disabled (null: enabled), whether nothing changed, and how many keys changed; no row for
 -- an unknown tenant.
 create or replace function disable_tenant(p_slug text, p_is_disabled boolean)
 returns table (disabled_at timestamptz, is_unchanged boolean, keys int)

@@ -1,7 +1,7 @@
--- Dismisses a collision, which can still be accepted later. Outcome: dismissed | already (settled or erased) |
--- unknown.
+-- Dismisses a collision and audits it; the collision can still be accepted later. Outcome: dismissed | already (settled
+-- or erased) | unknown.
 create or replace function dismiss_collision(
-  p_id bigint, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_id bigint, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
 as $$
@@ -15,7 +15,7 @@ begin
     return case when exists (select from collision as c where c.id = p_id) then 'already' else 'unknown' end;
   end if;
   perform append_audit(
-    p_way, p_claimed, 'collision.dismiss', array[v_event_id], json_build_object('collision', p_id)
+    p_origin, p_claimed, 'collision.dismiss', array[v_event_id], json_build_object('collision', p_id)
   );
   return 'dismissed';
 end

@@ -1,7 +1,7 @@
--- Keeps a held submission held for good, with an audit row; it can still be released. Outcome: dismissed | already
+-- Dismisses a held submission and audits it; the submission can still be released. Outcome: dismissed | already
 -- (dismissed or released) | clean (never held) | erased | unknown.
 create or replace function dismiss_submission(
-  p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_event_id text, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
 set enable_seqscan = off
@@ -11,7 +11,7 @@ begin
   update submission as s set dismissed_at = service_clock(), label = 'spam', labelled_at = service_clock()
   where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
   if found then
-    perform append_audit(p_way, p_claimed, 'submission.dismiss', array[p_event_id], null);
+    perform append_audit(p_origin, p_claimed, 'submission.dismiss', array[p_event_id], null);
     return 'dismissed';
   end if;
   return coalesce((

@@ -1,7 +1,7 @@
--- The tenants with due rows, as the fallback for missed notifications; without live tenants that have no route, whose
--- rows wait. p_floor as in claim_outbox; tenants without one are scanned from the start.
+-- Returns the tenants with due rows, except live tenants without a route, whose rows are not claimed. p_floor is as in
+-- claim_outbox; tenants without one are scanned from the start.
 --
--- "limit 1" instead of "exists", which the planner turns into a hash join over all waiting rows.
+-- Uses "limit 1" instead of "exists", which the planner would turn into a hash join over all pending rows.
 create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}')
 returns table (tenant_id int)
 language plpgsql

@@ -1,9 +1,9 @@
--- An event's effects, one per recipient, for operators: kind, recipient (null if the route is gone or has changed
--- since), state waiting | busy (until busy_until) | done | failed, and the last response. While the event waits, also
--- effects not begun.
+-- Returns an event's effects for operators, one per recipient: kind, recipient (null if the route was removed or changed
+-- later), state waiting | busy (until busy_until) | done | failed, and the last response. While the event is pending, also
+-- the effects that have not started.
 --
--- The service's role cannot read routes. Through this it sees only a webhook's host, or a mailbox's first letter and
--- domain; never a path, a token or a secret.
+-- The service's role cannot read routes. This function returns only a webhook's host, or an email address's first letter
+-- and domain; never a path, a token or a secret.
 create or replace function effects_of(p_event_id text)
 returns table (
   effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
@@ -44,7 +44,7 @@ as $$
   ) as i
   left join actions.effect as x on x.event_id = e.event_id and x.route_id = i.id
   left join actions.route as a on a.tenant_id = e.tenant_id and a.id = i.id
-  -- Marked done without being done, because only other effects were sent again.
+  -- Omits effects that were only marked as done when an operator sent the event's other effects again.
   where not coalesce(x.is_done and x.settled_at is null, false)
   order by 1, i.id;
 $$;

@@ -1,6 +1,6 @@
--- Makes this transaction's commit wait for the disk, and for a synchronous standby if there is one, whatever the
--- session's settings: a pooler's session, a role or a database may have their own. Set for the transaction, because a
--- function's own setting ends before the commit.
+-- Makes this transaction's commit wait for the disk, and for a synchronous standby if there is one, whatever setting a
+-- pooler's session, the role or the database has. Sets it for the transaction, because a function's own setting ends
+-- before the commit.
 create or replace function ensure_synchronous_commit() returns void
 language plpgsql
 as $$

@@ -1,6 +1,6 @@
--- Of the next p_limit events by id, those whose texts match a pattern. Each row's edge is the last id examined; one
--- row of nulls if nothing matches, no row at the end. The pattern is coarse (src/lead/person.ts); the caller decides
--- who is meant.
+-- Examines the next p_limit events by id and returns those whose texts match a pattern. edge is the last id examined; if
+-- nothing matches, one row contains only the edge; no row at the end. The pattern is coarse (src/lead/person.ts), so the
+-- caller decides which events are the person's.
 create or replace function erase_candidates(p_after text, p_limit int, p_pattern text)
 returns table (
   edge text, event_id text, lead text, extra text, raw text, idempotency_key text,
@@ -38,7 +38,7 @@ begin
 end
 $$;
 
--- The same for collisions.
+-- Examines the next collisions by id in the same way.
 create or replace function erase_candidate_collisions(p_after bigint, p_limit int, p_pattern text)
 returns table (edge bigint, id bigint, event_id text, lead text, extra text, raw text)
 language plpgsql stable

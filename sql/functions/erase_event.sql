@@ -1,16 +1,15 @@
--- Erases one event: content, collisions, outbox row or dead letter, and the reasons of attempts. Counted facts stay:
--- the event's time, key, flags and cost, the attempts, the collisions' counts.
+-- Erases one event: content, collisions, outbox row or dead letter, and the attempts' reasons. The facts that reports
+-- count stay: the event's time, key, flags and cost, the attempts, and the collisions' counts.
 --
--- One event per transaction: locks last milliseconds and never cover two events, so that it cannot deadlock with
+-- One event per transaction: locks last milliseconds and never cover two events, so that erasures cannot deadlock with
 -- batches. Lock order: event, submission, attempts, outbox and dead letter, collisions, effects.
 --
--- Outcome: erased | gone (no event, or no content) | changed (a collision not in p_seen has come; nothing was done).
--- state: the delivery's state before. A send under way may still arrive once; its settlement only records the
--- attempt.
+-- Outcome: erased | gone (no event, or no content) | changed (a collision is not in p_seen; nothing was erased). state:
+-- the delivery's previous state. A send in progress may still arrive; its settlement only records the attempt.
 create or replace function erase_event(
   p_event_id text,
-  p_seen bigint[],   -- the collisions that the caller has judged; null: all go
-  p_kept bigint[]    -- another person's, which stay
+  p_seen bigint[],   -- the collisions that the caller has reviewed; null: erase all
+  p_kept bigint[]    -- another person's collisions, which stay
 )
 returns table (outcome text, state text, collisions int)
 language plpgsql
@@ -28,12 +27,12 @@ declare
   v_dead int := 0;
   v_collisions int;
 begin
-  -- Not "for update": commits of collisions share the event's row.
+  -- Not "for update", which would conflict with the row locks that inserts of collisions take.
   select e.* into v_event from event as e
   where e.event_id = p_event_id and e.removed_at is null
   for no key update;
   if not found then
-    -- Collisions that an earlier erasure kept as another person's.
+    -- Erases collisions that an earlier erasure kept as another person's.
     v_collisions := remove_collisions(array(
       select c.id from collision as c
       where p_seen is null and c.event_id = p_event_id and c.content_digest is not null
@@ -61,10 +60,10 @@ begin
     select a.number from attempt as a
     where a.event_id = p_event_id and a.reason is not null
     order by a.number for no key update
-  ) as said
-  where a.event_id = p_event_id and a.number = said.number;
+  ) as r
+  where a.event_id = p_event_id and a.number = r.number;
 
-  -- A settlement or a replay may move it between the two meanwhile; at any moment it is in one of them.
+  -- A concurrent settlement or replay may move the event from one of the tables to the other.
   loop
     delete from outbox as o where o.event_id = p_event_id
     returning case when o.lease_until > service_clock() then 'sending' else 'pending' end
@@ -81,7 +80,7 @@ begin
     exit when not exists (select from outbox as o where o.event_id = p_event_id)
       and not exists (select from dead_letter as d where d.event_id = p_event_id);
   end loop;
-  -- Attempts of a settlement that was under way, whose row was waited for.
+  -- A concurrent settlement may have added attempts.
   update attempt as a set reason = null where a.event_id = p_event_id and a.reason is not null;
   insert into outbox_tally (state, delta)
   select t.state, -t.count from (values ('pending', v_pending), ('dead', v_dead)) as t (state, count)
@@ -92,7 +91,7 @@ begin
     where c.event_id = p_event_id and c.id <> all (coalesce(p_kept, '{}')) and c.content_digest is not null
     order by c.content_digest for no key update
   ));
-  -- The collision that it was accepted from holds its digest.
+  -- If the event was accepted from a collision, that collision contains the digest of the content.
   perform remove_collisions(array(select c.id from collision as c where c.accepted_event_id = p_event_id));
 
   if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
@@ -105,7 +104,7 @@ begin
 end
 $$;
 
--- Erases a collision but not its event, which is another person's; false if its content was gone.
+-- Erases a collision but not its event, which is another person's; returns false if its content was removed earlier.
 create or replace function erase_collision(p_id bigint) returns boolean
 language plpgsql
 as $$

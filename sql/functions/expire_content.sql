@@ -1,8 +1,8 @@
--- Removes content that is older than its tenant keeps it, one bounded batch per call. Events that are pending, being
--- sent or dead are retried an hour later (retention_left). A held submission expires and cannot be released any more.
+-- Removes content older than its tenant's retention, one bounded batch per call. Events that are pending, being sent or
+-- dead are examined again an hour later (retention_deferred). Held submissions expire and can then no longer be released.
 --
--- Returns how many events were examined, at most p_limit, and how many expired; fewer than p_limit examined: nothing
--- is left for now. Null: another process is at it.
+-- Returns how many events were examined, at most p_limit, and how many expired; if fewer than p_limit were examined,
+-- no more are due. Returns nulls while another process is removing content.
 create or replace function expire_content(p_limit int) returns table (examined int, removed int)
 language plpgsql
 security definer
@@ -10,7 +10,7 @@ set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
--- Scan a key's events along its index (event_key), without sorting all that are due.
+-- Makes the planner scan a key's events in index order (event_key), without sorting all that are due.
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
@@ -22,7 +22,7 @@ declare
   v_removed int := 0;
   v_ids text[];
   v_due text[];
-  v_gone text[];
+  v_removed_ids text[];
   v_key record;
 begin
   if not pg_try_advisory_xact_lock(2, 0) then
@@ -30,23 +30,23 @@ begin
     return;
   end if;
 
-  -- At most half of the batch, so that many dead letters do not block the rest.
+  -- Deferred events are at most half of the batch, so that many dead letters do not block the others.
   select coalesce(array_agg(l.event_id), '{}'), coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')
   into v_ids, v_due
   from (
     select l.event_id, l.event_id < event_id_at(v_now - make_interval(days => t.retention_days)) as is_due
-    from retention_left as l join tenant as t on t.id = l.tenant_id
-    where l.look_at <= v_now
-    order by l.look_at limit (p_limit + 1) / 2
+    from retention_deferred as l join tenant as t on t.id = l.tenant_id
+    where l.retry_at <= v_now
+    order by l.retry_at limit (p_limit + 1) / 2
   ) as l;
   if v_ids <> '{}' then
-    v_gone := expire_events(v_due);
+    v_removed_ids := expire_events(v_due);
     v_examined := cardinality(v_ids);
-    v_removed := cardinality(v_gone);
-    delete from retention_left as l
+    v_removed := cardinality(v_removed_ids);
+    delete from retention_deferred as l
     where l.event_id = any (v_ids)
       and exists (select from event as e where e.event_id = l.event_id and e.removed_at is not null);
-    update retention_left as l set look_at = v_now + interval '1 hour' where l.event_id = any (v_ids);
+    update retention_deferred as l set retry_at = v_now + interval '1 hour' where l.event_id = any (v_ids);
   end if;
 
   for v_key in
@@ -56,31 +56,31 @@ begin
     join api_key as k on k.tenant_id = t.id
     left join retention_cursor as c on c.key_id = k.id
     where t.retention_days is not null
-    order by c.looked_at nulls first, k.id
+    order by c.examined_at nulls first, k.id
   loop
     exit when v_examined >= p_limit;
     select array_agg(n.event_id order by n.event_id) into v_ids
     from (
-      -- As rows: the planner may otherwise scan all events for a key with few.
+      -- Compared as rows; otherwise the planner may scan all events for a key with few.
       select e.event_id from event as e
       where (e.key_id, e.event_id) > (v_key.id, v_key.after_id) and (e.key_id, e.event_id) < (v_key.id, v_key.until_id)
       order by e.key_id, e.event_id limit p_limit - v_examined
     ) as n;
     continue when v_ids is null;
 
-    v_gone := expire_events(v_ids);
+    v_removed_ids := expire_events(v_ids);
     v_examined := v_examined + cardinality(v_ids);
-    v_removed := v_removed + cardinality(v_gone);
-    insert into retention_left (event_id, tenant_id, look_at)
+    v_removed := v_removed + cardinality(v_removed_ids);
+    insert into retention_deferred (event_id, tenant_id, retry_at)
     select e.event_id, e.tenant_id, v_now + interval '1 hour'
     from event as e where e.event_id = any (v_ids) and e.removed_at is null
     on conflict do nothing;
-    insert into retention_cursor (key_id, after_id, looked_at)
+    insert into retention_cursor (key_id, after_id, examined_at)
     values (v_key.id, v_ids[cardinality(v_ids)], v_now)
-    on conflict (key_id) do update set after_id = excluded.after_id, looked_at = excluded.looked_at;
+    on conflict (key_id) do update set after_id = excluded.after_id, examined_at = excluded.examined_at;
   end loop;
 
-  -- Terms that only expired leads used; scans a small table when idle.
+  -- Deletes terms that only expired leads used.
   if v_examined < p_limit then
     delete from unknown_area_seen as u using tenant as t
     where t.id = u.tenant_id and u.last_at < v_now - make_interval(days => t.retention_days);
@@ -89,46 +89,46 @@ begin
 end
 $$;
 
--- Removes the content of those events that may expire and are not locked, and returns their ids.
+-- Removes the content of the events that are settled and not locked, and returns their ids.
 create or replace function expire_events(p_event_id text[]) returns text[]
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_gone text[];
+  v_removed_ids text[];
 begin
-  -- Collisions that an erasure kept as another person's.
+  -- The collisions that an erasure kept as another person's.
   perform remove_collisions(array(
     select c.id from collision as c join event as e on e.event_id = c.event_id
     where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
     order by c.event_id, c.content_digest for no key update of c
   ));
-  -- Locked before checking the outbox: releasing a held submission takes the same lock. Skips locked ones, because
-  -- accept locks events in another order.
-  v_gone := array(
+  -- Locked before checking the outbox, because releasing a held submission takes the same lock. Skips locked events,
+  -- because accept locks events in another order.
+  v_removed_ids := array(
     select e.event_id from event as e
     where e.event_id = any (p_event_id) and e.removed_at is null
     order by e.event_id for no key update skip locked
   );
-  -- One statement: at any moment an event is in one of the two.
-  v_gone := array(
-    select g.event_id from unnest(v_gone) as g (event_id)
+  -- One statement, because an event may move from one of the tables to the other.
+  v_removed_ids := array(
+    select g.event_id from unnest(v_removed_ids) as g (event_id)
     where not exists (select from outbox as o where o.event_id = g.event_id collate "C")
       and not exists (select from dead_letter as d where d.event_id = g.event_id collate "C")
   );
-  if v_gone = '{}' then
-    return v_gone;
+  if v_removed_ids = '{}' then
+    return v_removed_ids;
   end if;
 
-  update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_gone);
-  update attempt as a set reason = null where a.event_id = any (v_gone) and a.reason is not null;
-  -- In accept's lock order.
+  update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_removed_ids);
+  update attempt as a set reason = null where a.event_id = any (v_removed_ids) and a.reason is not null;
+  -- Locked in the same order as in accept.
   perform remove_collisions(array(
     select c.id from collision as c
-    where (c.event_id = any (v_gone) or c.accepted_event_id = any (v_gone)) and c.content_digest is not null
+    where (c.event_id = any (v_removed_ids) or c.accepted_event_id = any (v_removed_ids)) and c.content_digest is not null
     order by c.event_id, c.content_digest for no key update
   ));
-  perform remove_content(v_gone, 'retention');
-  return v_gone;
+  perform remove_content(v_removed_ids, 'retention');
+  return v_removed_ids;
 end
 $$;

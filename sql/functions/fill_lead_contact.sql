@@ -1,6 +1,6 @@
--- Indexes the contacts of up to p_limit batches from lead_contact_todo, in one transaction, so that a search finds
--- each event in one of the two. Returns how many; null: another process is at it. remove_content takes the same lock
--- before it looks, so that removed content is not indexed again.
+-- Indexes the contacts of up to p_limit batches from lead_contact_todo, in one transaction, so that a search finds every
+-- event through one of the two tables. Returns how many batches; null while another process is indexing. remove_content
+-- takes the same lock first, so that removed content is not indexed again.
 create or replace function fill_lead_contact(p_limit int) returns int
 language plpgsql
 security definer
@@ -23,8 +23,8 @@ begin
   )
   select coalesce(array_agg(t.id_start), '{}') into v_starts from taken as t;
 
-  -- Of two batches with one prefix, one may have been indexed before the other committed. Goes batch by batch along
-  -- the index; a free join would scan all rows for each batch.
+  -- If two batches have the same prefix, one may have been indexed before the other committed. "offset 0" makes the
+  -- planner use the index for each batch; otherwise it would scan all rows for each.
   delete from lead_contact as c
   where c.event_id = any (array(
     select f.event_id

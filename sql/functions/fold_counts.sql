@@ -1,5 +1,5 @@
--- Aggregates the insert-only counts: outbox_tally to one row per state, charges per campaign, unknown terms per
--- tenant and term; a term without uses left (forget_unknown_area) goes. Skips rows that another node is aggregating.
+-- Aggregates the insert-only counts: outbox_tally to one row per state, campaign_charge per campaign, unknown_area_seen
+-- per tenant and term, without terms whose count is 0. Skips rows that another process is aggregating.
 create or replace function fold_counts() returns void
 language sql volatile
 security definer

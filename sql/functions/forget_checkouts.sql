@@ -1,5 +1,5 @@
--- Deletes what checkouts no longer need: keys after their time, URLs of finished sessions, unpaid checkouts, and ids
--- of provider events too old to be resent (at most 30 days). Never before the published times.
+-- Deletes expired keys, the URLs of expired sessions, unpaid checkouts, and the ids of provider events too old to be
+-- resent (the provider resends for up to 30 days). Nothing is deleted before the published times.
 create or replace function forget_checkouts(p_remembered_hours int, p_unpaid_days int)
 returns void
 language sql

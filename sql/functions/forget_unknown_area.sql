@@ -1,7 +1,7 @@
--- Counts an unknown term once less; the last lead that used it removes the term.
+-- Decrements the count of an unknown term, and removes the term at 0.
 --
--- Aggregates the rows now, because a negative row would still name the term. The loop waits for a concurrent
--- fold_counts and then finds the row that it wrote.
+-- Aggregates the rows, because a row with -1 would still contain the term. The loop waits for a concurrent fold_counts
+-- and then finds the row that fold_counts inserted.
 create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
 language plpgsql
 as $$

@@ -1,8 +1,7 @@
--- What digests show of held submissions, and their links. Links are signed outside the database
--- (src/store/serving/held_links.ts); their expiry is checked here by the database's clock. Links are not stored: a
--- submission can be released only once.
+-- Held submissions in digests, and the links that release them. Links are signed in src/store/serving/held_links.ts; their
+-- expiry is checked here. They are not stored, because a submission can be released only once.
 
--- A submission's sender, and the start of its longest value, cut at a word.
+-- Returns a submission's form and sender, and the start of its longest value, cut between words.
 create or replace function held_summary(p_event_id text)
 returns table (form_key text, sender text, excerpt text)
 language sql stable
@@ -19,7 +18,8 @@ as $$
   where s.event_id = p_event_id
 $$;
 
--- The unjudged held submissions of a span for the tenant's digest, likely people first: some, and how many more.
+-- Returns a tenant's unreviewed held submissions from a period: the 20 that are the least likely to be spam, and how many
+-- more there are.
 create or replace function actions.digest_held(p_tenant_id int, p_since timestamptz, p_until timestamptz) returns json
 language sql stable
 as $$
@@ -43,8 +43,8 @@ as $$
   )
 $$;
 
--- The target of a digest's link; no row if it expired, its recipient is gone, or the tenant's digests have no links.
--- state: held | released | dismissed | gone; only held ones have a summary.
+-- Returns the submission that a digest's link releases; no row if the link has expired, its recipient was removed, or the
+-- tenant is disabled or has no digest_actions. state: held | released | dismissed | gone; only held ones have a summary.
 create or replace function held_link(p_event_id text, p_route_id int, p_expires_s bigint)
 returns table (state text, tenant text, form_key text, sender text, excerpt text)
 language sql stable
@@ -68,8 +68,8 @@ as $$
     and service_clock() < to_timestamp(p_expires_s)
 $$;
 
--- Releases a link's submission if it is held and unjudged, with an audit row; p_claimed is the client's address.
--- Returns the state before, null if the link leads nowhere.
+-- Releases a link's submission if it is held and unreviewed, and audits it; p_claimed is the client's address. Returns
+-- the previous state, or null if the link is not valid.
 create or replace function release_held_link(
   p_event_id text, p_route_id int, p_expires_s bigint, p_claimed text
 ) returns text
@@ -81,7 +81,7 @@ as $$
 declare
   v_state text;
 begin
-  -- In an erasure's lock order; nobody can judge it between the check and the release.
+  -- Locked so that the state cannot change between the check and the release, in the same order as in an erasure.
   perform from event as e where e.event_id = p_event_id for no key update;
   perform from submission as s where s.event_id = p_event_id for no key update;
   v_state := (select l.state from held_link(p_event_id, p_route_id, p_expires_s) as l);

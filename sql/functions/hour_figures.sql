@@ -1,5 +1,5 @@
--- The report's figures of events accepted in a span, by hour and key. Times to delivery are counted in buckets:
--- bucket n is up to 0.001 s × 1.05^n.
+-- Returns the report's figures for the events accepted in a span, by hour and key. Times to delivery are counted in
+-- buckets: bucket n contains times up to 0.001 s × 1.05^n.
 create or replace function hour_figures(p_from timestamptz, p_to timestamptz)
 returns table (hour timestamptz, key_id int, accepted int, spend_cents bigint, flags json, seconds json)
 language sql stable
@@ -7,13 +7,13 @@ as $$
   with e as materialized (
     select
       date_trunc('hour', e.received_at, 'UTC') as hour, e.key_id, e.event_id, e.received_at, e.flags,
-      -- While it exists, the lead has the cost.
+      -- The lead contains the cost until its content is removed.
       coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end) as cost_cents
     from event as e
     where e.event_id >= event_id_at(p_from) and e.event_id < event_id_at(p_to)
   ),
-  -- Grouped, not joined: for an hour that has just begun the planner expects one row, and would loop over all keys
-  -- for each key.
+  -- Grouped instead of joined: for an hour that has just started, the planner expects one row and would loop over all
+  -- keys for each key.
   parts as (
     select e.hour, e.key_id, count(*) as accepted, coalesce(sum(e.cost_cents), 0) as spend_cents,
       null as kind, null as name, null::bigint as count

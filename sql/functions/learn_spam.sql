@@ -1,4 +1,4 @@
--- Replaces what the spam score has learned from the labels. The service's role can call this, but not label.
+-- Replaces the spam score's corrections.
 create or replace function learn_spam(p_learned_from text, p_hashes int[], p_ham int[], p_spam int[]) returns void
 language sql volatile
 security definer
@@ -7,7 +7,7 @@ as $$
   update spam_lessons set learned_from = p_learned_from, hashes = p_hashes, ham = p_ham, spam = p_spam
 $$;
 
--- Removes every label, so that the next run forgets all that was learned; audits it and returns how many.
+-- Removes all labels, so that the next run discards the corrections. Audits this and returns the number of labels.
 create or replace function forget_spam_learning() returns int
 language plpgsql
 as $$

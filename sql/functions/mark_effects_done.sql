@@ -1,6 +1,6 @@
--- Marks effects as done that happened after the moment to which the database was restored, as the actions process's
--- log shows (ctl restored) or an operator says; delivery then skips them. p_event_id and p_effect are pairs; a null
--- effect means all kinds of the event's routes. Returns the events with something to mark.
+-- Marks effects as done, so that delivery skips them: effects that were done after the point to which the database was
+-- restored (ctl restored), or that an operator reports as done. p_event_id and p_effect are pairs; a null effect stands
+-- for all kinds of the event's routes. Returns the events with an effect that was not done before.
 create or replace function mark_effects_done(p_event_id text[], p_effect text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off
@@ -31,8 +31,8 @@ begin
 end
 $$;
 
--- Says of dead letters that the customer has them: all their effects are done. They are delivered the usual way, which
--- finds nothing to do. Notes who said so; returns those that were dead.
+-- Settles dead letters that the customer already has: marks all their effects as done and replays the events, so that
+-- delivery finds no pending effect. Audits this and returns the events that were dead.
 create or replace function settle_dead_as_done(p_event_id text[]) returns table (event_id text)
 language plpgsql
 as $$

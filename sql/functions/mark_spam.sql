@@ -1,7 +1,7 @@
--- Labels a delivered submission as spam, or removes the label, with an audit row; delivery is unaffected. Outcome:
+-- Labels a clean or released submission as spam, or removes that label, and audits it; delivery is unaffected. Outcome:
 -- marked | already | held (dismiss it instead) | erased | unknown.
 create or replace function mark_spam(
-  p_event_id text, p_is_spam boolean, p_way text default 'ctl',
+  p_event_id text, p_is_spam boolean, p_origin text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
@@ -12,7 +12,7 @@ declare
   v_found record;
   v_label text;
 begin
-  -- Locked, so that no label outlives the content.
+  -- Locked so that no label outlives the content.
   select s.*, e.lead is null as is_erased into v_found
   from event as e join submission as s on s.event_id = e.event_id
   where e.event_id = p_event_id for no key update of e;
@@ -30,13 +30,13 @@ begin
   update submission as s set label = v_label, labelled_at = case when v_label is not null then service_clock() end
   where s.event_id = p_event_id;
   perform append_audit(
-    p_way, p_claimed, case when p_is_spam then 'submission.spam' else 'submission.not_spam' end, array[p_event_id], null
+    p_origin, p_claimed, case when p_is_spam then 'submission.spam' else 'submission.not_spam' end, array[p_event_id], null
   );
   return 'marked';
 end
 $$;
 
--- The same from the console; p_claimed is the address that it was asked from.
+-- The console's variant; p_claimed is the client's address.
 create or replace function console_mark_spam(p_event_id text, p_is_spam boolean, p_claimed text) returns text
 language sql volatile
 security definer

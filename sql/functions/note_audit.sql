@@ -1,5 +1,4 @@
--- Audits an action of ctl in its transaction. The console's functions (console_…), the only ones that the service's
--- role may call, audit themselves.
+-- Audits an action by ctl in the action's transaction. Functions that the console uses too call append_audit instead.
 create or replace function note_audit(p_action text, p_subject text, p_detail json default null) returns void
 language sql volatile
 as $$

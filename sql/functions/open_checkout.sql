@@ -1,4 +1,4 @@
--- Stores the provider's session of a checkout. One of its events may have arrived first.
+-- Stores the provider's session for a checkout. An event about the session may have arrived first and set the state.
 create or replace function open_checkout(p_id uuid, p_session_id text, p_session_url text, p_expires_at timestamptz)
 returns void
 language sql volatile

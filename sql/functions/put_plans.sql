@@ -1,5 +1,4 @@
--- Adds or replaces plans by slug in one transaction, auditing each change, and returns the changes. Slugs must
--- differ.
+-- Adds or replaces plans by slug in one transaction, audits each change, and returns the changes. Slugs must differ.
 create or replace function put_plans(
   p_slug text[], p_name text[], p_customer text[], p_amount_cents int[], p_interval text[], p_body text[]
 )

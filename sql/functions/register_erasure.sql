@@ -1,7 +1,7 @@
--- Registers an erasure's tombstones, or extends them: for p_lease_ms, posts with one of the contacts
--- (src/lead/person.ts) are erased as they are accepted. Called again during the erasure, and at its end with a lease
--- of 0; an interrupted erasure ends with its lease. Returns the end, by the real clock, which posts' ages are
--- compared with.
+-- Registers an erasure's tombstones, or extends them: posts with one of the contacts (src/lead/person.ts) that arrive in
+-- the next p_lease_ms are erased as they are accepted. Called again during the erasure, and at its end with a lease of
+-- 0; an interrupted erasure ends with the lease. Returns the end of the lease on the server's clock, with which accept
+-- compares the posts' arrival.
 create or replace function register_erasure(p_run uuid, p_contact text[], p_lease_ms int, p_alive_ms int)
 returns timestamptz
 language plpgsql
@@ -17,35 +17,35 @@ begin
 end
 $$;
 
--- HMAC-SHA-256 under the database's key.
+-- Returns the HMAC-SHA-256 of a contact.
 create or replace function tombstone_digest(p_contact text) returns bytea
 language sql stable
 as $$
   select sha256(k.outer_pad || sha256(k.inner_pad || convert_to(p_contact, 'UTF8'))) from tombstone_key as k;
 $$;
 
--- Waits for the batches of accept under way, which may have missed new tombstones. Each holds its keys' locks
--- (accept), visible in pg_locks. A batch is given up after 9 s, so a longer lock is not a batch's.
+-- Waits for the running batches of accept, which may have missed new tombstones. Each batch holds the locks of its keys,
+-- which pg_locks shows. A batch times out after 9 s, so a lock held longer is not a batch's.
 create or replace function wait_for_batches() returns void
 language plpgsql
 as $$
 declare
-  v_under_way text[];
+  v_running text[];
   v_until timestamptz := clock_timestamp() + interval '12 seconds';
 begin
   loop
-    select array_agg(l.virtualtransaction) into v_under_way
+    select array_agg(l.virtualtransaction) into v_running
     from pg_locks as l
     where l.locktype = 'advisory' and l.classid = 1 and l.mode = 'ShareLock' and l.granted
       and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-      and (v_under_way is null or l.virtualtransaction = any (v_under_way));
-    exit when v_under_way is null or clock_timestamp() > v_until;
+      and (v_running is null or l.virtualtransaction = any (v_running));
+    exit when v_running is null or clock_timestamp() > v_until;
     perform pg_sleep(0.005);
   end loop;
 end
 $$;
 
--- Deletes expired tombstones, which every batch would check.
+-- Deletes expired tombstones, because every batch checks all tombstones.
 create or replace function forget_tombstones() returns void
 language sql volatile
 security definer

@@ -1,7 +1,7 @@
--- Queues a held submission for delivery, with an audit row. Outcome: released | already (released before) | clean
--- (never held) | erased | unknown.
+-- Queues a held submission for delivery and audits it. Outcome: released | already (released before) | clean (never held)
+-- | erased | unknown.
 create or replace function release_submission(
-  p_event_id text, p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_event_id text, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
 set enable_seqscan = off
@@ -10,7 +10,7 @@ as $$
 declare
   v_tenant_id int;
 begin
-  -- Locked, so that no erasure comes between this check and the outbox row.
+  -- Locked so that no erasure occurs between this check and the insert into the outbox.
   perform from event as e where e.event_id = p_event_id and e.lead is not null for no key update;
   if found then
     update submission as s set released_at = service_clock(), label = 'ham', labelled_at = service_clock()
@@ -28,7 +28,7 @@ begin
   values (p_event_id, v_tenant_id, service_clock(), 'released');
   insert into outbox_tally (state, delta) values ('pending', 1);
   perform notify_outbox('');
-  perform append_audit(p_way, p_claimed, 'submission.release', array[p_event_id], null);
+  perform append_audit(p_origin, p_claimed, 'submission.release', array[p_event_id], null);
   return 'released';
 end
 $$;

@@ -1,6 +1,6 @@
--- Removes the content of events that the caller has locked, once their contacts are not being indexed
--- (fill_lead_contact), and the responses of recipients, which may quote it. The digest of an Idempotency-Key stays,
--- so that a late retry is a duplicate; a content's digest goes.
+-- Removes the content of events that the caller has locked, and the recipients' responses, which may quote the content.
+-- Waits while contacts are being indexed (fill_lead_contact). The digest of an Idempotency-Key stays, so that a late
+-- retry is a duplicate; the digest of a content is removed.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 as $$
@@ -21,12 +21,12 @@ begin
   update submission as s set label = null, labelled_at = null
   where s.event_id = any (p_event_id) and s.label is not null;
 
-  -- All rows, to wait for one that is being settled.
+  -- Updates all effects of the events, to wait for an effect that is being settled.
   update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
 end
 $$;
 
--- The same for collisions, which are then settled. Returns how many.
+-- Removes the content of collisions and settles them. Returns how many were found.
 create or replace function remove_collisions(p_id bigint[]) returns int
 language plpgsql
 set enable_seqscan = off

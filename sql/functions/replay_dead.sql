@@ -1,4 +1,5 @@
--- Makes dead letters pending and due, and returns those that were dead. The next refusal makes one dead again.
+-- Moves dead letters back to the outbox, due at once, and returns the events that were dead. The next refusal makes such
+-- an event dead again.
 create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off
@@ -8,7 +9,7 @@ as $$
 declare
   v_replayed text[];
 begin
-  with risen as (
+  with removed as (
     delete from dead_letter as d where d.event_id = any(p_event_id) returning d.event_id, d.tenant_id, d.sent_before
   ),
   queued as (
@@ -17,9 +18,9 @@ begin
       r.event_id, r.tenant_id, service_clock(),
       coalesce((select max(a.number) from attempt as a where a.event_id = r.event_id), 0), r.sent_before,
       true, 'replayed'
-    from risen as r
+    from removed as r
   )
-  select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from risen as r;
+  select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from removed as r;
 
   if cardinality(v_replayed) > 0 then
     insert into outbox_tally (state, delta)

@@ -1,6 +1,6 @@
--- As replay_dead, with audit rows of one time.
+-- Replays dead letters and audits the replay.
 create or replace function replay_dead_as(
-  p_event_id text[], p_way text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_event_id text[], p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
 )
 returns table (event_id text)
 language plpgsql
@@ -10,7 +10,7 @@ declare
 begin
   v_replayed := array(select r.event_id from replay_dead(p_event_id) as r order by r.event_id collate "C");
   if v_replayed <> '{}' then
-    perform append_audit(p_way, p_claimed, 'dead.replay', v_replayed, null);
+    perform append_audit(p_origin, p_claimed, 'dead.replay', v_replayed, null);
   end if;
   return query select unnest(v_replayed);
 end

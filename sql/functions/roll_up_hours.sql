@@ -1,6 +1,6 @@
--- Rolls up at most p_limit past hours, newest first, then those that may have changed, and returns how many. A minute
--- after its end no commit can add to an hour. Hours with waiting, held or dead events are redone, ever less often
--- with age: only their times to delivery change.
+-- Rolls up at most p_limit past hours and returns how many: first hours that were never rolled up, then those that may
+-- have changed, the newest first. A minute after an hour's end, no commit can add events to the hour. Hours with pending,
+-- held or dead events are rolled up again, less often with age, because their times to delivery still change.
 create or replace function roll_up_hours(p_limit int) returns int
 language plpgsql
 security definer
@@ -47,7 +47,7 @@ begin
       not exists (select from outbox as o where o.event_id >= v_from and o.event_id < v_to)
         and not exists (select from dead_letter as d where d.event_id >= v_from and d.event_id < v_to)
         and not exists (
-          -- An expired held submission is never released.
+          -- A held submission whose content was removed is never released.
           select from submission as s join event as e on e.event_id = s.event_id
           where s.event_id >= v_from and s.event_id < v_to and s.verdict <> 'clean' and s.released_at is null
             and e.removed_at is null

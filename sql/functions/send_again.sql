@@ -1,12 +1,12 @@
 -- Sends a delivered event again under the same id, which receivers can recognize: all effects, or those of one kind.
--- It is due at once, and as with a replay the next refusal makes it dead. Audits it. Outcome: sent | waiting (being
--- sent) | already (sent since p_seen) | dead | held | erased | sandbox | no_route | no_effect (no route of that kind)
--- | unknown.
+-- The event is due at once and, as after a replay, the next refusal makes it dead. The call is audited. Outcome: sent |
+-- waiting (pending or being sent) | already (attempted since p_seen) | dead | held | erased | sandbox | no_route |
+-- no_effect (no route of that kind) | unknown.
 --
--- p_seen: the number of its last attempt that the operator saw, or null for any; a button pressed twice sends once.
--- Concurrent calls return sent and waiting, because the event is locked first.
+-- p_seen: the number of the last attempt that the operator saw, or null for any, so that a button pressed twice sends
+-- once. The event is locked first, so that of two concurrent calls, one returns sent and the other waiting.
 create or replace function send_again(
-  p_event_id text, p_effect text default null, p_seen int default null, p_way text default 'ctl',
+  p_event_id text, p_effect text default null, p_seen int default null, p_origin text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
@@ -22,7 +22,7 @@ declare
   v_routes actions.route[];
   v_made int;
 begin
-  -- Locked, so that no erasure comes between this check and the outbox row.
+  -- Locked so that no erasure occurs between this check and the insert into the outbox.
   select e.* into v_event from event as e where e.event_id = p_event_id for no key update;
   if not found then
     return 'unknown';
@@ -35,7 +35,7 @@ begin
   ) then
     return 'held';
   end if;
-  -- One statement: at any moment it is in one of the two.
+  -- One statement, because an event may move from one of the tables to the other.
   case (
     select case
       when exists (select from outbox as o where o.event_id = p_event_id) then 'waiting'
@@ -61,7 +61,7 @@ begin
     return 'no_effect';
   end if;
 
-  -- Effects of a removed route would count as done for their kind.
+  -- Deletes the effects of removed routes, which would count as done for their kind.
   delete from actions.effect as f
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect)
     and not exists (select from unnest(v_routes) as r where r.id = f.route_id);
@@ -69,7 +69,7 @@ begin
   set round = f.round + 1, is_done = false, lease = null, lease_until = null,
     settled_at = null, reason = null, status = null, answer = null
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);
-  -- Marks new recipients of the other kinds as done, so that they get nothing.
+  -- Marks the effects for new recipients of the other kinds as done, so that these recipients get nothing.
   insert into actions.effect (event_id, route_id, effect, attempts, is_done, settled_at)
   select p_event_id, r.id, r.kind, 0, true, null
   from unnest(v_routes) as r
@@ -81,7 +81,7 @@ begin
   insert into outbox_tally (state, delta) values ('pending', 1);
   perform notify_outbox('');
   perform append_audit(
-    p_way, p_claimed, 'event.send_again', array[p_event_id],
+    p_origin, p_claimed, 'event.send_again', array[p_event_id],
     case when p_effect is not null then json_build_object('effect', p_effect) end
   );
   return 'sent';

@@ -1,4 +1,4 @@
--- Sets how many days a tenant's content is kept (null: forever), with an audit row; false for an unknown tenant.
+-- Sets how many days a tenant's content is retained (null: forever) and audits it; returns false for an unknown tenant.
 create or replace function set_retention(p_slug text, p_days int) returns boolean
 language plpgsql
 as $$

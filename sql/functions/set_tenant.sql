@@ -1,6 +1,6 @@
--- Changes a tenant's name, time_zone, digest_at and digest_actions, as far as in p_changes ("digest_at": null ends
--- the digest), with an audit row that omits the name, which may be a person's. No row for an unknown tenant. The
--- caller checks the time zone.
+-- Changes those of a tenant's name, time_zone, digest_at and digest_actions that p_changes contains ("digest_at": null
+-- ends the digest). Audits the change, without the name, which may be a person's. No row for an unknown tenant. The
+-- caller must check the time zone.
 create or replace function set_tenant(p_slug text, p_changes jsonb)
 returns table (name text, time_zone text, digest_at time)
 language plpgsql

@@ -1,6 +1,6 @@
--- Empties the heartbeat table when it has 2 MiB, about two minutes of one process. Uses TRUNCATE, because a long
--- transaction keeps deleted rows, and reused pages prove nothing about disk space. If someone is reading the table,
--- the next run does it; beats queue behind the lock.
+-- Empties the heartbeat table when it reaches 2 MiB, which takes one process about two minutes. Uses TRUNCATE, because a
+-- long transaction retains deleted rows, and a write to a reused page proves nothing about disk space. Leaves a locked
+-- table to the next run, because beats would queue behind the lock request.
 create or replace function trim_heartbeat() returns void
 language plpgsql
 security definer

@@ -1,6 +1,6 @@
--- Waits, when a key is revoked or suspended, for commits that hold the key's lock (accept); afterwards no event of
--- the key can commit. A trigger, so that a manual UPDATE is as safe. Commits are given up within 12 s; a longer wait
--- means a hung session.
+-- When a key is revoked or suspended, waits for the commits that hold the key's lock (accept); afterwards, no event
+-- posted with the key can commit. This is a trigger so that a manual UPDATE is safe too. Commits time out within 12 s; a
+-- longer wait means that a session hangs.
 create or replace function wait_for_commits_of_key() returns trigger
 language plpgsql
 set lock_timeout = '12s'

@@ -1,4 +1,4 @@
-/** POSTs to URLs that tenants configured: over TLS, and only to permitted addresses. */
+/** Posts to the URLs in tenants' routes, over TLS and only to permitted addresses. */
 
 import { isIP, type OnReadOpts } from "node:net";
 import tls from "node:tls";
@@ -7,92 +7,96 @@ import { addressRefused, type Failed, type Stage } from "../http/outbound/client
 import { ConnectionPool, type OutboundRequest } from "../http/outbound/connection_pool.ts";
 import { mayStart } from "../http/outbound/fair_queue.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
-import { DnsCache, type Resolve } from "./dns_cache.ts";
-import { answerBytesMax, answerText, failed, failureWord, notBegun, type Outcome } from "./outcome.ts";
+import { DnsCache, type Resolve, withFallback } from "./dns_cache.ts";
+import {
+  failed,
+  failureReason,
+  type Outcome,
+  queueTimeout,
+  responseText,
+  responseTextBytesMax,
+} from "./outcome.ts";
 
-// Addresses that are not globally reachable, from IANA's special-purpose registries. IPv6 ranges that embed IPv4 (NAT64,
-// 6to4, Teredo) are refused; on an IPv6-only network, allow your own prefix.
-const notPublicV4 = parseNetworks(`
+// Addresses that are not globally reachable, from IANA's special-purpose registries. IPv6 ranges that embed IPv4
+// (NAT64, 6to4, Teredo) are refused; on an IPv6-only network, allow its NAT64 prefix.
+const privateV4 = parseNetworks(`
   0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
   192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
 `);
 const unicastV6 = parseNetworks("2000::/3");
-const notPublicV6 = parseNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
-// Contains IPv4-mapped IPv6 addresses too.
+const privateV6 = parseNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
+// Also contains IPv4-mapped IPv6 addresses.
 const allV4 = parseNetworks("0.0.0.0/0");
 
 /**
- * Whether connections to an address are permitted. IPv4-mapped IPv6 counts as IPv4; an address with a zone is local.
+ * Whether connections to an address are permitted. An address with a zone is link-local and therefore refused.
  *
- * Chosen: any port, because nothing of a lead is sent before the server has presented a certificate for the name.
+ * Chosen: any port, because no part of a lead is sent before the server has presented a certificate for the name.
  */
-export function mayCall(address: string, allowed: Networks): boolean {
+export function isPermittedAddress(address: string, allowed: Networks): boolean {
   if (isIP(address) === 0 || address.includes("%")) return false;
   if (allowed.contains(address)) return true;
-  if (allV4.contains(address)) return !notPublicV4.contains(address);
-  return unicastV6.contains(address) && !notPublicV6.contains(address);
+  if (allV4.contains(address)) return !privateV4.contains(address);
+  return unicastV6.contains(address) && !privateV6.contains(address);
 }
 
-/** Options of {@linkcode CheckedPost}. */
 export interface CheckedPostOptions {
-  /** Permitted networks that are not public. */
+  /** The non-public networks that webhooks may call. */
   readonly allowedNetworks: Networks;
-  /** From the name's resolution to the response's status. */
+  /** The time limit from the start of name resolution to the end of the response head. */
   readonly timeoutMs: number;
   readonly resolve: Resolve;
-  /** Trusted authorities. Default: the runtime's. */
+  /** The trusted CA certificates, in PEM. Default: the runtime's. */
   readonly ca?: string;
 }
 
-/** A post. */
-interface Posting {
-  /** The tenant, because tenants share a host's connections. */
+interface PostRequest {
+  /** The tenant's slug; tenants share the connections to a host fairly. */
   readonly tenant: string;
-  /** JSON. */
+  /** The JSON body. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How long to wait for the body's beginning after the status; it is only shown to operators. */
-const answerWaitMs = 300;
+/** How long to wait for the response's body after its head; only operators see the body. */
+const bodyWaitMs = 300;
 const retryAfterSecondsMax = 86_400;
 
 /**
- * Connections per host and port, shared fairly among tenants: a lone one gets half, so that its hanging requests block no
- * other. Chosen: the default number of concurrent deliveries, so that admitted ones do not wait again.
+ * The maximum number of connections per host and port. A single tenant may use half, so that its hanging requests
+ * block no other tenant. Chosen: the default number of concurrent deliveries.
  */
 export const connectionsPerHostMax = 128;
-// Maximum age, so that a new handshake sees the current certificate.
+// Limited, because only a new handshake verifies the host's current certificate.
 const connectionAgeMaxMs = 60_000;
 
-/** Options of webhook connections. */
 interface WebhookPoolOptions {
-  /** Whether an address is permitted; checked again once connected. */
+  /** Whether an address may be called; receives the remote address of each new connection. */
   readonly mayCall: (address: string) => boolean;
-  /** Trusted authorities. Default: the runtime's. */
+  /** The trusted CA certificates, in PEM. Default: the runtime's. */
   readonly ca?: string;
 }
 
-/** Creates the webhook pool. Receivers recognize repeats by `webhook-id`. */
 export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): ConnectionPool {
-  // Parses the authorities once instead of per connection.
+  // Parses the CA certificates once instead of per connection.
   const secureContext = tls.createSecureContext({
     minVersion: "TLSv1.2",
     ...(ca === undefined ? {} : { ca }),
   });
   return new ConnectionPool({
-    opened: "secureConnect",
-    mayCall,
+    readyEvent: "secureConnect",
+    isAllowed: mayCall,
     ageMaxMs: connectionAgeMaxMs,
-    repeatsLost: true,
-    mayStart: (ofTenant, total) => mayStart(ofTenant, total, connectionsPerHostMax),
+    // Webhook receivers recognize repeats by `webhook-id`; for Slack, a repeat is better than a lost message.
+    retriesLostRequests: true,
+    mayStart: (inFlight, total) => mayStart(inFlight, total, connectionsPerHostMax),
     connect: ({ hostname, port }, address, onread) => {
       const options: tls.ConnectionOptions & { onread: OnReadOpts } = {
-        // The checked address: another lookup could return a different one.
+        // Connects to the checked address, because another lookup could return a different one.
         ...{ host: address, port, onread, secureContext },
-        // SNI takes no IP address; the certificate is verified for it all the same.
+        // SNI does not accept IP addresses; the certificate's IP addresses are still verified.
         servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, "") : "",
-        // Even if the environment disables it.
+        // Overrides an environment that disables verification.
         rejectUnauthorized: true,
         ALPNProtocols: ["http/1.1"],
       };
@@ -101,80 +105,72 @@ export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): Connection
   });
 }
 
-/** Posts JSON to URLs that tenants configured. */
 export class CheckedPost {
   readonly #options: CheckedPostOptions;
-  readonly #names: DnsCache;
+  readonly #dnsCache: DnsCache;
   readonly #connections: ConnectionPool;
 
   constructor(options: CheckedPostOptions) {
     const { resolve, allowedNetworks, ca } = options;
     this.#options = options;
-    this.#names = new DnsCache(resolve);
+    this.#dnsCache = new DnsCache(resolve);
     this.#connections = openWebhookPool({
-      mayCall: (address) => mayCall(address, allowedNetworks),
+      mayCall: (address) => isPermittedAddress(address, allowedNetworks),
       ...(ca === undefined ? {} : { ca }),
     });
   }
 
   /**
-   * Posts the body once, or again if a reused connection was closed; never throws. 2xx is done; any other status is a
-   * failure, and redirects are not followed. Timeouts name their stage: `timeout_name`, `timeout_queue` (the tenant's share
-   * of connections was in use), `timeout_connect`, `timeout_tls` or `timeout_answer`.
+   * Posts the body, and repeats the post if a reused connection fails before any byte of the response; never rejects. Any
+   * status other than 2xx is a failure, and redirects are not followed. A timeout's reason names its stage: `timeout_name`,
+   * `timeout_queue` (the tenant got no connection to the host), `timeout_connect`, `timeout_tls` or `timeout_answer`.
    */
-  async send(address: string, posting: Posting): Promise<Outcome> {
+  async send(address: string, request: PostRequest): Promise<Outcome> {
     const endsAtMs = performance.now() + this.#options.timeoutMs;
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || url.protocol !== "https:" || url.username !== "" || url.password !== "") {
       return failed("url_refused");
     }
     const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
-    let found: readonly string[] | null;
+    let resolved: readonly string[] | null;
     try {
-      found = await orLate(this.#names.find(hostname), this.#options.timeoutMs);
+      const lookup = this.#dnsCache.lookup(hostname);
+      resolved = await withFallback(lookup, { fallback: null, afterMs: this.#options.timeoutMs });
     } catch (error) {
-      return failed(failureWord(error));
+      return failed(failureReason(error));
     }
-    if (found === null) return failed("timeout_name");
-    // Connections go only to these, whatever other addresses the name has.
-    const addresses = found.filter((address) => mayCall(address, this.#options.allowedNetworks));
+    if (resolved === null) return failed("timeout_name");
+    const addresses = resolved.filter((address) =>
+      isPermittedAddress(address, this.#options.allowedNetworks)
+    );
     if (addresses.length === 0) return failed("address_refused");
     const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
     const timeoutMs = endsAtMs - performance.now();
-    return await this.#post({ target, tenant: posting.tenant, text: requestText(url, posting), timeoutMs });
+    return await this.#post({ target, tenant: request.tenant, text: requestText(url, request), timeoutMs });
   }
 
   #post(request: OutboundRequest): Promise<Outcome> {
-    return new Promise((settle) => {
-      let heard: Response | null = null;
+    return new Promise((resolve) => {
+      let partialResponse: Response | null = null;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      // The status decides; a failing or endless body changes nothing.
-      const tell = () => heard !== null && settle(outcomeOf(heard));
-      const onPart = (soFar: Response, cut: () => void) => {
-        heard = soFar;
-        // The rest is not needed and would occupy a connection.
-        timer ??= setTimeout(cut, answerWaitMs);
-        if (soFar.body.length > answerBytesMax) tell();
+      const onPartial = (partial: Response, abort: () => void) => {
+        partialResponse = partial;
+        // The rest of the body is not needed and would occupy a connection.
+        timer ??= setTimeout(abort, bodyWaitMs);
+        if (partial.body.length > responseTextBytesMax) resolve(responseOutcome(partial));
       };
-      this.#connections.send({ ...request, onPart }, (answer) => {
+      this.#connections.send({ ...request, onPartial }, (result) => {
         clearTimeout(timer);
-        if (answer.kind === "answered") settle(outcomeOf(answer.response));
-        else if (heard !== null) tell();
-        else settle(failed(reasonOf(answer)));
+        // Once the status is known, an incomplete body does not change the outcome.
+        if (result.kind === "response") resolve(responseOutcome(result.response));
+        else if (partialResponse === null) resolve(failed(connectionFailureReason(result)));
+        else resolve(responseOutcome(partialResponse));
       });
     });
   }
 }
 
-/** `null` if it takes longer. */
-function orLate<T>(promise: Promise<T>, timeoutMs: number): Promise<T | null> {
-  return new Promise((settle, reject) => {
-    const timer = setTimeout(settle, timeoutMs, null);
-    promise.then(settle, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-function requestText(url: URL, { body, headers = {} }: Posting): string {
+function requestText(url: URL, { body, headers = {} }: PostRequest): string {
   const fields = {
     "Host": url.host,
     "Connection": "keep-alive",
@@ -187,33 +183,32 @@ function requestText(url: URL, { body, headers = {} }: Posting): string {
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** The stage of a timeout. */
-const lateWords = {
-  waiting: notBegun,
+const timeoutReasons = {
+  waiting: queueTimeout,
   connecting: "timeout_connect",
   handshake: "timeout_tls",
   settling: "timeout_tls",
   sent: "timeout_answer",
 } as const satisfies Record<Stage, string>;
 
-function reasonOf({ reason, stage }: Failed): string {
-  if (reason === "ETIMEDOUT") return lateWords[stage];
+function connectionFailureReason({ reason, stage }: Failed): string {
+  if (reason === "ETIMEDOUT") return timeoutReasons[stage];
   if (reason === addressRefused) return "address_refused";
-  // During the handshake the same code has another meaning.
+  // During the handshake these codes mean a TLS failure.
   if (stage === "sent" && (reason === "EPROTO" || reason === "EMSGSIZE")) return "bad_response";
-  return failureWord({ code: reason });
+  return failureReason({ code: reason });
 }
 
-function outcomeOf({ head, body }: Response): Outcome {
+function responseOutcome({ head, body }: Response): Outcome {
   const { status } = head;
-  const heard = { status, answer: answerText(body) };
-  if (status >= 200 && status < 300) return { kind: "done", ...heard };
+  const received = { status, answer: responseText(body) };
+  if (status >= 200 && status < 300) return { kind: "done", ...received };
   const sentAtMs = Date.parse(head.date ?? "");
-  return failed(`http_${status}`, retryAfter(head.retryAfter, sentAtMs), heard);
+  return failed(`http_${status}`, retryAfterSeconds(head.retryAfter, sentAtMs), received);
 }
 
-/** Seconds or a date, relative to the server's own `Date` if present. */
-function retryAfter(value: string | null, sentAtMs: number): number | null {
+/** Parses `Retry-After`: seconds, or a date relative to the response's `Date`, or to now if that is missing or invalid. */
+function retryAfterSeconds(value: string | null, sentAtMs: number): number | null {
   if (value === null) return null;
   const seconds = /^\s*\d{1,9}\s*$/.test(value)
     ? Number(value)

@@ -1,50 +1,45 @@
-/** The settings of the actions process. */
+/** Reads the settings of the actions process. */
 
 import type { Networks } from "../http/addresses.ts";
 import type { TlsPaths } from "../http/tls_files.ts";
 import { actionsVariables } from "../settings/actions_variables.ts";
 import { type InheritedSockets, socketFaults } from "../settings/inherited.ts";
 import { readLinkSecrets } from "../settings/link_secrets.ts";
-import { addressFault, socketsOf } from "../settings/places.ts";
-import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "../settings/reader.ts";
+import { listenAddressFault, namedSockets } from "../settings/listen_targets.ts";
+import { ConfigError, type Environment, type ListenTarget, SettingsReader } from "../settings/reader.ts";
 import { readLastFailure } from "../settings/supervisor.ts";
 import { unknownSettings } from "../settings/unknown.ts";
 import { mailAddress, type MailConfig } from "./smtp.ts";
 
-/** The settings of the actions process. */
 export interface ActionsConfig {
-  readonly listen: ListenPlace;
-  /** The address of `/metrics`, or `null`. */
-  readonly opsListen: ListenPlace | null;
-  /** Inherited sockets that the settings name. */
+  readonly listen: ListenTarget;
+  /** The address of the listener for `/metrics`; `null` for none. */
+  readonly opsListen: ListenTarget | null;
+  /** The inherited sockets by name. */
   readonly sockets: InheritedSockets;
   readonly databaseUrl: string;
   readonly files: TlsPaths;
-  /** The required name of a client's certificate, or `null` if the CA suffices. */
+  /** The name required in a client's certificate; `null` if the CA suffices. */
   readonly clientName: string | null;
-  /** Permitted networks that are not public. */
+  /** The non-public networks that webhooks may call. */
   readonly allowedNetworks: Networks;
-  /** Time limit of one effect. */
+  /** The time limit for each effect. */
   readonly effectTimeoutMs: number;
-  /** `null`: no mail server, so email effects fail. */
+  /** The mail settings; if `null`, email effects fail. */
   readonly mail: MailConfig | null;
-  /** For links in digests that release held submissions; `null`: no links. */
+  /** The settings for digest links that release held submissions; `null` for no links. */
   readonly heldLinks: { readonly formsUrl: string; readonly secret: string } | null;
-  /** How the previous process failed, if it did. */
+  /** The reason why the previous process failed; `null` if it did not or the reason is unknown. */
   readonly lastFailure: string | null;
 }
 
 type Name = keyof typeof actionsVariables;
 type Reader = SettingsReader<Name>;
 
-// An effect's lease ends some time after this; a repeat after a crash waits for it.
+// Limited, because after a crash a retry waits until the effect's lease expires, which is 10 s longer.
 const effectTimeoutMsMax = 120_000;
 
-/**
- * Reads the settings; `sockets` are the inherited ones.
- *
- * @throws {ConfigError} with all faults
- */
+/** @throws {ConfigError} with all faults */
 export function readActionsConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
@@ -54,14 +49,14 @@ export function readActionsConfig(
   return config;
 }
 
-/** Reads the settings without throwing; faulty ones are empty. */
+/** Reads the settings without throwing; if there are faults, `config` may contain empty or invalid values. */
 export function examineActionsConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
 ): { readonly config: ActionsConfig; readonly faults: readonly string[] } {
   const read = new SettingsReader(actionsVariables, environment);
   const config: ActionsConfig = {
-    listen: read.listenPlace("ACTIONS_LISTEN"),
+    listen: read.listenTarget("ACTIONS_LISTEN"),
     opsListen: readOpsListen(read),
     sockets: sockets ?? new Map(),
     databaseUrl: read.databaseUrl("ACTIONS_DATABASE_URL"),
@@ -73,18 +68,21 @@ export function examineActionsConfig(
     heldLinks: readHeldLinks(read),
     lastFailure: readLastFailure(environment),
   };
-  const named = [["ACTIONS_LISTEN", config.listen], ["ACTIONS_OPS_LISTEN", config.opsListen]] as const;
-  if (sockets !== null) read.faults.push(...socketFaults(socketsOf(named), sockets));
+  const listenSettings = [["ACTIONS_LISTEN", config.listen], [
+    "ACTIONS_OPS_LISTEN",
+    config.opsListen,
+  ]] as const;
+  if (sockets !== null) read.faults.push(...socketFaults(namedSockets(listenSettings), sockets));
   read.faults.push(...unknownSettings(environment));
   return { config, faults: read.faults };
 }
 
-function readOpsListen(read: Reader): ListenPlace | null {
+function readOpsListen(read: Reader): ListenTarget | null {
   if (read.text("ACTIONS_OPS_LISTEN") === null) return null;
-  const listen = read.listenPlace("ACTIONS_OPS_LISTEN", "127.0.0.1:9092");
+  const listen = read.listenTarget("ACTIONS_OPS_LISTEN", "127.0.0.1:9092");
   const fault = "socket" in listen || listen.host === ""
     ? null
-    : addressFault("ACTIONS_OPS_LISTEN", listen, { isOperators: true });
+    : listenAddressFault("ACTIONS_OPS_LISTEN", listen, { isOperators: true });
   if (fault !== null) read.faults.push(fault);
   return listen;
 }
@@ -105,7 +103,7 @@ function readHeldLinks(read: Reader): ActionsConfig["heldLinks"] {
   const formsUrl = read.baseUrl("FORMS_URL", "https://forms.example.com");
   if (secret === undefined) return null;
   if (formsUrl === null) {
-    read.faults.push("FORMS_URL is not set; the links that FORMS_LINK_SECRET signs lead there");
+    read.faults.push("FORMS_URL is not set; the links that FORMS_LINK_SECRET signs need it");
   }
   return formsUrl === null ? null : { formsUrl, secret };
 }
@@ -116,12 +114,12 @@ function readMail(read: Reader): MailConfig | null {
   if (url === null && from === null) return null;
   if (url === null || from === null) {
     const missing = url === null ? "SMTP_URL" : "MAIL_FROM";
-    read.faults.push(`${missing} is not set; the mail server and the sender go together`);
+    read.faults.push(`${missing} is not set; set both SMTP_URL and MAIL_FROM`);
     return null;
   }
   const server = parseSmtpUrl(url);
   if (server === null) {
-    read.faults.push("SMTP_URL is not an address such as smtp://user:password@mail.example.com:587");
+    read.faults.push("SMTP_URL is not a URL such as smtp://user:password@mail.example.com:587");
   }
   const sender = parseSender(from);
   if (sender === null) {
@@ -145,7 +143,7 @@ function parseSmtpUrl(text: string): Omit<MailConfig, "from"> | null {
         : { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
     };
   } catch {
-    // An invalid escape.
+    // The user name or password contains an invalid percent escape.
     return null;
   }
 }

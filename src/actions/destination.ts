@@ -1,4 +1,4 @@
-/** The interface of destinations. */
+/** The interface that each kind of destination implements. */
 
 import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
@@ -6,24 +6,21 @@ import type { Outcome } from "./outcome.ts";
 
 /** A kind of destination. It also needs an entry in `destinations.ts` and an option of `ctl tenant route`. */
 export interface Destination {
-  /** Its name in routes, responses and the log: up to 20 lower-case letters. */
+  /** The name in routes, responses and the log: up to 20 lower-case letters. */
   readonly kind: string;
-  /**
-   * Sends the event within the effect's time limit; never throws. Receivers can recognize repeats where the protocol allows.
-   */
-  send(sending: Sending): Promise<Outcome>;
+  /** Sends the event within the effect's time limit; never rejects. */
+  send(sending: SendRequest): Promise<Outcome>;
 }
 
 /** An event for one destination. */
-export interface Sending {
+export interface SendRequest {
   readonly event: DeliveredEvent;
   readonly route: Route;
-  /** The readers. */
   readonly tenant: TenantNames;
-  /** Wall-clock time, for signatures and dates. */
+  /** The wall-clock time, for signatures and dates. */
   readonly nowMs: number;
-  /** How often an operator has sent it again. */
+  /** The number of times an operator has sent the event again. */
   readonly repeat: number;
-  /** A route test: the event is invented and marked as such. */
+  /** Whether the event is from a route test. */
   readonly isTest: boolean;
 }

@@ -1,15 +1,14 @@
-/** The destinations: signed webhook (CRM), mail, and Slack. */
+/** Implements the destinations: signed webhook (CRM), email, and Slack. */
 
 import { createHmac } from "node:crypto";
 import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
-import type { Destination, Sending } from "./destination.ts";
+import type { Destination, SendRequest } from "./destination.ts";
 import { contentName, type DeliveredEvent } from "./event.ts";
 import { eventNotification } from "./notification/event.ts";
-import { mailOf } from "./notification/mail.ts";
+import { renderMail } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
-/** The webhook destination. */
-export function crmWebhook(post: CheckedPost): Destination {
+export function crmDestination(post: CheckedPost): Destination {
   return {
     kind: "crm",
     send({ event, route: { address, secrets }, nowMs, isTest }) {
@@ -21,21 +20,21 @@ export function crmWebhook(post: CheckedPost): Destination {
 }
 
 /**
- * The webhook's body, identical at every attempt. A test is marked by its type and by `"test":true` in its data.
+ * Returns the webhook's body, identical on every attempt. Its type and `"test":true` in its data mark a test.
  *
  * Source: DECISIONS, Delivery (CRM route), and Decided since (Webhook test).
  */
 export function webhookBody(event: DeliveredEvent, { isTest }: { readonly isTest: boolean }): string {
   const type = isTest ? "route.test" : event.kind === "lead" ? "lead.accepted" : "form.submitted";
-  const text = (value: unknown) => JSON.stringify(value);
-  return `{"type":"${type}","timestamp":${text(event.receivedAt)},"data":{` +
-    `"event_id":${text(event.eventId)},"tenant":${text(event.tenant)},"source":${text(event.source)},` +
-    `"received_at":${text(event.receivedAt)},"${contentName(event.kind)}":${event.content},` +
-    `"extra":${event.extra},"flags":${text(event.flags)}${isTest ? ',"test":true' : ""}}}`;
+  const json = (value: unknown) => JSON.stringify(value);
+  return `{"type":"${type}","timestamp":${json(event.receivedAt)},"data":{` +
+    `"event_id":${json(event.eventId)},"tenant":${json(event.tenant)},"source":${json(event.source)},` +
+    `"received_at":${json(event.receivedAt)},"${contentName(event.kind)}":${event.content},` +
+    `"extra":${event.extra},"flags":${json(event.flags)}${isTest ? ',"test":true' : ""}}}`;
 }
 
 /**
- * The headers of a signed webhook, with one signature per secret, so that secrets can be rotated.
+ * Returns the headers of a signed webhook, with one signature per secret, so that secrets can be rotated.
  *
  * Source: Standard Webhooks, Signature scheme.
  */
@@ -53,20 +52,17 @@ export function signatureHeaders(
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
 
-/**
- * The mail destination. Attempts share a `Message-ID`; sending again uses another one, because mail programs drop
- * duplicates.
- */
-export function mailer(send: SendMail): Destination {
+/** Creates the email destination. Only a resend by an operator gets a new `Message-ID`, because mail programs drop duplicates. */
+export function emailDestination(send: SendMail): Destination {
   return {
     kind: "email",
-    send(sending) {
-      const { event, route: { address }, repeat, nowMs } = sending;
+    send(request) {
+      const { event, route: { address }, repeat, nowMs } = request;
       const id = `${event.eventId}${repeat === 0 ? "" : `.${repeat}`}`;
       return send({
         tenant: event.tenant,
         address,
-        mail: () => mailOf(eventNotification(sending)),
+        mail: () => renderMail(eventNotification(request)),
         id,
         nowMs,
       });
@@ -74,65 +70,63 @@ export function mailer(send: SendMail): Destination {
   };
 }
 
-/** The Slack destination. Its URL is a secret that permits posting. */
-function slackWebhook(post: CheckedPost): Destination {
+/** Creates the Slack destination. The route's URL is itself the credential. */
+function slackDestination(post: CheckedPost): Destination {
   return {
     kind: "slack",
-    send(sending) {
-      const body = JSON.stringify({ text: slackText(sending), mrkdwn: false });
-      return post.send(sending.route.address, { tenant: sending.event.tenant, body });
+    send(request) {
+      const body = JSON.stringify({ text: slackText(request), mrkdwn: false });
+      return post.send(request.route.address, { tenant: request.event.tenant, body });
     },
   };
 }
 
-/** Maximum length of a line in UTF-16 units. */
+/** The maximum length of a line before escaping, in UTF-16 code units. */
 const lineLengthMax = 200;
 
 /**
- * The message: who, what, where, and links to call and to write.
- *
- * Chosen: only `text`, in which Slack does not resolve @here or #general, and with markup off, so that a stranger's
- * asterisks format nothing. Links in `<>` still work.
+ * Chosen: only `text`, in which Slack does not resolve @here or #general, and no markup, so that asterisks in a sender's
+ * text stay literal. Links in `<>` still work.
  */
-export function slackText(sending: Pick<Sending, "event" | "tenant" | "isTest">): string {
-  const { banner, opening, title, subtitle, quote, buttons, sections } = eventNotification(sending);
+export function slackText(request: Pick<SendRequest, "event" | "tenant" | "isTest">): string {
+  const { banner, opening, title, subtitle, quote, buttons, sections } = eventNotification(request);
   const contact = sections.find(({ heading }) => heading === "Contact")?.rows ?? [];
-  const unlinked = contact.filter(({ label, link }) => /^(?:Phone|Email)$/.test(label) && link === undefined);
+  const plainContacts = contact.filter(({ label, link }) =>
+    /^(?:Phone|Email)$/.test(label) && link === undefined
+  );
   const lines = [banner ?? "", `${opening}: ${title}`, subtitle, quote?.text ?? ""];
   return [
-    ...[...lines, ...unlinked.map(({ label, value }) => `${label}: ${value}`)].map(line),
-    // Our own URL from validated parts, which cannot end the link.
+    ...[...lines, ...plainContacts.map(({ label, value }) => `${label}: ${value}`)].map(slackLine),
+    // The parts are validated, so they cannot end the link.
     buttons.map(({ label, detail, href }) => `<${href}|${label} ${detail}>`).join(" · "),
-    `Event: ${sending.event.eventId}`,
+    `Event: ${request.event.eventId}`,
   ].filter((text) => text !== "").join("\n");
 }
 
-function line(text: string): string {
+function slackLine(text: string): string {
   const start = text.slice(0, lineLengthMax).toWellFormed().replace(/\s+/g, " ");
-  return inert(start) + (text.length > lineLengthMax ? "…" : "");
+  return escapeSlack(start) + (text.length > lineLengthMax ? "…" : "");
 }
 
 /**
- * Escapes text for Slack: the three markup characters, and a zero-width space inside addresses that Slack would link.
+ * Escapes Slack's three markup characters, and puts zero-width spaces into text that Slack would turn into links.
  *
  * Source: Slack, Formatting message text (escaping; automatic parsing).
  */
-function inert(text: string): string {
+function escapeSlack(text: string): string {
   return text.replace(/(?<=\S)(?::\/\/|\.+)(?=\S)|@+/g, "$&\u200b")
     .replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** The destinations' dependencies. */
-interface DestinationsOptions extends CheckedPostOptions {
+interface DestinationOptions extends CheckedPostOptions {
   readonly sendMail: SendMail;
 }
 
-/** Creates all destinations. */
-export function openDestinations(options: DestinationsOptions): readonly Destination[] {
+export function createDestinations(options: DestinationOptions): readonly Destination[] {
   const post = new CheckedPost(options);
   return [
-    crmWebhook(post),
-    mailer(options.sendMail),
-    slackWebhook(post),
+    crmDestination(post),
+    emailDestination(options.sendMail),
+    slackDestination(post),
   ];
 }

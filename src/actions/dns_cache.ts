@@ -1,63 +1,58 @@
-/** Caches DNS lookups by their TTL. */
+/** Resolves host names and caches their addresses for their TTL, but at least 5 s and at most 60 s. */
 
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { LruCache } from "../http/lru_cache.ts";
 
-/** A DNS answer. */
-export interface Resolved {
-  /** IPv4 first. */
+export interface ResolvedName {
+  /** The addresses; IPv4 first if they came from the name servers. */
   readonly addresses: readonly string[];
-  /** The TTL, or `null` if unknown. */
+  /** The shortest TTL; `null` if unknown. */
   readonly ttlMs: number | null;
 }
 
-/** Resolves a host name to all addresses; rejects with the resolver's error code. */
-export type Resolve = (hostname: string) => Promise<Resolved>;
+/** Resolves a host name to all its addresses; rejects with the resolver's error, which has a `code`. */
+export type Resolve = (hostname: string) => Promise<ResolvedName>;
 
-/** Options of a resolver. */
 export interface ResolverOptions {
-  /** Name servers, `address:port`. Default: the system's. */
+  /** The name servers, `address:port`. Default: the system's. */
   readonly servers?: readonly string[];
 }
 
-/**
- * Timeout and attempts per name server. The timeout grows, so that a silent one is given up after 5 to 7 s.
- */
-const questions = { timeout: 2_000, tries: 2 };
+// The options apply to each name server. The timeout grows with each try, so a silent server fails after 5 to 7 s.
+const queryOptions = { timeout: 2_000, tries: 2 };
 
 /**
- * A resolver that queries the name servers itself.
+ * Creates a resolver that queries the name servers itself.
  *
- * Chosen: getaddrinfo only for unknown names, which may be in the hosts file. It runs on four shared threads, so that one
- * tenant's silent name server would block every tenant's lookups.
+ * Chosen: getaddrinfo is called only for names that the name servers do not resolve, which may be in the hosts file.
+ * getaddrinfo runs on four shared threads, so one tenant's silent name server would block every tenant's lookups.
  */
 export function createResolver(options: ResolverOptions = {}): Resolve {
   return async (hostname) => {
     if (isIP(hostname) !== 0) return { addresses: [hostname], ttlMs: null };
-    const resolver = new Resolver(questions);
+    const resolver = new Resolver(queryOptions);
     if (options.servers !== undefined) resolver.setServers(options.servers);
     const [v4, v6] = await Promise.allSettled([
       resolver.resolve4(hostname, { ttl: true }),
       resolver.resolve6(hostname, { ttl: true }),
     ]);
-    const found = [v4, v6].flatMap((answer) => answer.status === "fulfilled" ? answer.value : []);
-    if (found.length > 0) {
+    const records = [v4, v6].flatMap((result) => result.status === "fulfilled" ? result.value : []);
+    if (records.length > 0) {
       return {
-        addresses: found.map(({ address }) => address),
-        ttlMs: 1000 * Math.min(...found.map(({ ttl }) => ttl)),
+        addresses: records.map(({ address }) => address),
+        ttlMs: 1000 * Math.min(...records.map(({ ttl }) => ttl)),
       };
     }
     const error = (v4 as PromiseRejectedResult).reason;
-    // A failing name server would also fail for getaddrinfo, on one of its four threads.
+    // If a name server failed, it would fail for getaddrinfo too.
     if (options.servers !== undefined || !/^(ENOTFOUND|ENODATA|ECONNREFUSED)$/.test(error?.code)) throw error;
-    const named = await lookup(hostname, { all: true });
-    return { addresses: named.map(({ address }) => address), ttlMs: null };
+    const hosts = await lookup(hostname, { all: true });
+    return { addresses: hosts.map(({ address }) => address), ttlMs: null };
   };
 }
 
-/** A cached name. */
-type Known =
+type CachedName =
   | {
     readonly kind: "found";
     readonly addresses: readonly string[];
@@ -66,87 +61,90 @@ type Known =
   }
   | { readonly kind: "failed"; readonly error: unknown; readonly freshUntilMs: number };
 
-// Cached names, more than there are routes.
-const namesMax = 1_000;
+const cachedNamesMax = 1_000;
+// Chosen: these bounds let a burst of posts share one lookup even if the TTL is 0, and let a changed address take
+// effect within a minute.
+const ttlBoundsMs = { min: 5_000, max: 60_000 };
+// Long enough for a burst of posts to cause only one query.
+const failureTtlMs = 1_000;
 /**
- * Bounds of the TTL. Chosen: a burst shares one answer even if the TTL is 0, and a moved webhook is found within a minute.
- */
-const ttlMs = { min: 5_000, max: 60_000 };
-// Failures are cached briefly, so that a burst causes one query.
-const failureMs = 1_000;
-/**
- * How long expired addresses are used while the name server fails, and after which delay while it is being queried.
+ * How long expired addresses are used while the name server fails.
  *
- * Chosen, because the address is probably still right; otherwise the server has no certificate for the name.
+ * This is safe: the address is probably still correct, and if not, the server there has no certificate for the name.
  *
  * Source: RFC 8767, 5.
  */
-const staleMs = 3_600_000;
-const askedMs = 1_000;
-const notThere = /^(ENOTFOUND|ENODATA)$/;
+const staleTtlMs = 3_600_000;
+// How long to wait for a query before expired addresses are used.
+const staleFallbackMs = 1_000;
+const noSuchName = /^(ENOTFOUND|ENODATA)$/;
 
-/** Caches a resolver's answers and shares concurrent queries for a name. */
+/** Caches a resolver's results, and shares concurrent queries for a name. */
 export class DnsCache {
   readonly #resolve: Resolve;
   readonly #nowMs: () => number;
-  readonly #known = new LruCache<string, Known>(namesMax, () => 1);
-  /** Pending queries by name. */
-  readonly #asked = new Map<string, Promise<readonly string[]>>();
+  readonly #cache = new LruCache<string, CachedName>(cachedNamesMax, () => 1);
+  readonly #pending = new Map<string, Promise<readonly string[]>>();
 
-  /** `nowMs` is monotonic. */
+  /** `nowMs` must return a monotonic time. */
   constructor(resolve: Resolve, nowMs: () => number = () => performance.now()) {
     this.#resolve = resolve;
     this.#nowMs = nowMs;
   }
 
   /**
-   * All addresses of a host name; rejects with the resolver's error. Check at each use whether they are permitted.
+   * Returns all addresses of a host name, including forbidden ones, and expired ones while the name server fails or is
+   * slow. Rejects with the resolver's error.
    */
-  async find(hostname: string): Promise<readonly string[]> {
-    const known = this.#known.get(hostname);
+  async lookup(hostname: string): Promise<readonly string[]> {
+    const cached = this.#cache.get(hostname);
     const nowMs = this.#nowMs();
-    if (known !== undefined && nowMs < known.freshUntilMs) {
-      if (known.kind === "failed") throw known.error;
-      return known.addresses;
+    if (cached !== undefined && nowMs < cached.freshUntilMs) {
+      if (cached.kind === "failed") throw cached.error;
+      return cached.addresses;
     }
-    const asked = this.#asked.get(hostname) ?? this.#ask(hostname, known);
-    if (known?.kind !== "found" || nowMs >= known.staleUntilMs) return await asked;
-    return await unlessLate(asked, known.addresses);
+    const query = this.#pending.get(hostname) ?? this.#query(hostname, cached);
+    if (cached?.kind !== "found" || nowMs >= cached.staleUntilMs) return await query;
+    return await withFallback(query, { fallback: cached.addresses, afterMs: staleFallbackMs });
   }
 
-  #ask(hostname: string, known: Known | undefined): Promise<readonly string[]> {
-    const asked = this.#learn(hostname, known).finally(() => this.#asked.delete(hostname));
-    this.#asked.set(hostname, asked);
-    // Even if no caller is waiting any more.
-    asked.catch(() => {});
-    return asked;
+  #query(hostname: string, cached: CachedName | undefined): Promise<readonly string[]> {
+    const query = this.#refresh(hostname, cached).finally(() => this.#pending.delete(hostname));
+    this.#pending.set(hostname, query);
+    // Prevents an unhandled rejection if all callers have given up.
+    query.catch(() => {});
+    return query;
   }
 
-  async #learn(hostname: string, known: Known | undefined): Promise<readonly string[]> {
+  async #refresh(hostname: string, cached: CachedName | undefined): Promise<readonly string[]> {
     try {
-      const found = await this.#resolve(hostname);
-      const keptMs = Math.min(Math.max(found.ttlMs ?? ttlMs.min, ttlMs.min), ttlMs.max);
-      const freshUntilMs = this.#nowMs() + keptMs;
-      const staleUntilMs = freshUntilMs + staleMs;
-      this.#known.put(hostname, { kind: "found", addresses: found.addresses, freshUntilMs, staleUntilMs });
-      return found.addresses;
+      const resolved = await this.#resolve(hostname);
+      const freshMs = Math.min(Math.max(resolved.ttlMs ?? ttlBoundsMs.min, ttlBoundsMs.min), ttlBoundsMs.max);
+      const freshUntilMs = this.#nowMs() + freshMs;
+      const staleUntilMs = freshUntilMs + staleTtlMs;
+      this.#cache.put(hostname, { kind: "found", addresses: resolved.addresses, freshUntilMs, staleUntilMs });
+      return resolved.addresses;
     } catch (error) {
       const nowMs = this.#nowMs();
-      const freshUntilMs = nowMs + failureMs;
-      const isGone = notThere.test(String((error as { code?: unknown }).code));
-      if (!isGone && known?.kind === "found" && nowMs < known.staleUntilMs) {
-        this.#known.put(hostname, { ...known, freshUntilMs });
-        return known.addresses;
+      const freshUntilMs = nowMs + failureTtlMs;
+      const nameDoesNotExist = noSuchName.test(String((error as { code?: unknown }).code));
+      if (!nameDoesNotExist && cached?.kind === "found" && nowMs < cached.staleUntilMs) {
+        this.#cache.put(hostname, { ...cached, freshUntilMs });
+        return cached.addresses;
       }
-      this.#known.put(hostname, { kind: "failed", error, freshUntilMs });
+      this.#cache.put(hostname, { kind: "failed", error, freshUntilMs });
       throw error;
     }
   }
 }
 
-function unlessLate<T>(asked: Promise<T>, standIn: T): Promise<T> {
-  return new Promise((settle, reject) => {
-    const timer = setTimeout(settle, askedMs, standIn);
-    asked.then(settle, reject).finally(() => clearTimeout(timer));
+/** Settles as the promise does, or resolves with `fallback` after `afterMs`. */
+export function withFallback<T, F>(
+  promise: Promise<T>,
+  { fallback, afterMs }: { readonly fallback: F; readonly afterMs: number },
+): Promise<T | F> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, afterMs, fallback);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -1,4 +1,7 @@
-/** Performs an event's due effects, each once, and records them one by one. */
+/**
+ * Performs an event's due effects and records their outcomes. An effect recorded as done is not repeated; a crash before
+ * its record can cause a repeat.
+ */
 
 import { randomUUID } from "node:crypto";
 import type {
@@ -12,9 +15,9 @@ import type {
 import type { Destination } from "./destination.ts";
 import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { DeliveredEvent } from "./event.ts";
-import { type Done, type Failed, failed, notBegun, type Outcome } from "./outcome.ts";
+import { type Done, type Failed, failed, type Outcome, queueTimeout } from "./outcome.ts";
 
-/** Claims and records effects; throws if the database is unavailable. */
+/** Claims and records effects; each method rejects if the database is unavailable. */
 export interface EffectRecords {
   claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
@@ -23,58 +26,53 @@ export interface EffectRecords {
   settle(claim: Claim, record: EffectRecord): Promise<void>;
 }
 
-/** Dependencies of {@linkcode Effects}. */
-export interface EffectsOptions {
+export interface EffectRunnerOptions {
   readonly records: EffectRecords;
   readonly destinations: readonly Destination[];
-  /** The time limit of each effect. */
+  /** The time limit for each effect. */
   readonly effectTimeoutMs: number;
-  /** Wall-clock time for messages; leases use the database's. */
+  /** The wall-clock time, for messages. */
   readonly nowMs: () => number;
-  /** Monotonic, for durations. */
-  readonly clockMs: () => number;
+  /** The monotonic time, for durations. */
+  readonly monotonicMs: () => number;
   readonly observe: (observation: ActionsObservation) => void;
 }
 
-/** The states of an event's effects. */
-export type Performed =
+export type PerformResult =
   | { readonly kind: "unknown_tenant" | "sandbox" | "no_route" }
-  /** By kind: those of the tenant's routes, and any done before. */
+  /** The reports by destination kind, including those for effects completed by an earlier delivery. */
   | { readonly kind: "settled"; readonly effects: ReadonlyMap<string, EffectReport> };
 
-/** The state of a kind. */
 export type EffectReport = "done" | Failed;
 
-// Time for the claim and the record besides the effect.
+// The part of the lease reserved for the claim and the settlement.
 const leaseMarginMs = 10_000;
-// Effects done but not recorded because the database failed; beyond this the oldest are dropped.
 const unrecordedMax = 10_000;
 
-/** Performs events' effects. */
-export class Effects {
-  readonly #options: EffectsOptions;
-  /** Done but not recorded; a repeat only records them. */
+export class EffectRunner {
+  readonly #options: EffectRunnerOptions;
+  /** Effects that were performed but not recorded, because the database failed. A retry only records them. */
   readonly #unrecorded = new Map<string, Done>();
 
-  constructor(options: EffectsOptions) {
+  constructor(options: EffectRunnerOptions) {
     this.#options = options;
   }
 
   /**
-   * Performs the event's due effects concurrently. A done effect is not repeated; one that another delivery is performing
-   * counts as failed for now (`in_progress`). Throws if the records throw; done effects are recorded when the event returns.
+   * Performs the event's due effects concurrently. A completed effect is not repeated; an effect that another delivery is
+   * performing counts as failed (`in_progress`). Rejects if the database is unavailable.
    */
-  async perform(event: DeliveredEvent): Promise<Performed> {
+  async perform(event: DeliveredEvent): Promise<PerformResult> {
     const { records, effectTimeoutMs } = this.#options;
     const lease = randomUUID();
-    const begun = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
-    if (begun.kind !== "begun") return { kind: begun.kind };
-    const running = begun.effects.map(async (effect) =>
-      [effect.kind, await this.#run(event, { effect, lease, tenant: begun.tenant })] as const
+    const claims = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
+    if (claims.kind !== "claimed") return { kind: claims.kind };
+    const running = claims.effects.map(async (effect) =>
+      [effect.kind, await this.#run(event, { effect, lease, tenant: claims.tenant })] as const
     );
-    // Finish all of them, so that one failed record loses no other.
+    // Waits for all effects, so that a failure to record one does not abandon the others.
     await Promise.allSettled(running);
-    return { kind: "settled", effects: byKind(await Promise.all(running)) };
+    return { kind: "settled", effects: mergeByKind(await Promise.all(running)) };
   }
 
   async #run(
@@ -88,11 +86,11 @@ export class Effects {
     if (effect.state === "done") return "done";
     const { routeId, round } = effect;
     const claim = { eventId: event.eventId, routeId, round, lease };
-    const unrecorded = this.#unrecorded.get(keyOf(claim));
+    const unrecorded = this.#unrecorded.get(claimKey(claim));
     if (unrecorded !== undefined) return await this.#record(claim, unrecorded);
     if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));
-    const { destinations, nowMs, clockMs, observe } = this.#options;
-    const startedAtMs = clockMs();
+    const { destinations, nowMs, monotonicMs, observe } = this.#options;
+    const startedAtMs = monotonicMs();
     const destination = destinations.find(({ kind }) => kind === effect.kind);
     const outcome = await destination?.send({
       event,
@@ -101,12 +99,11 @@ export class Effects {
       nowMs: nowMs(),
       repeat: round,
       isTest: false,
-      // Unknown: a later version added the route while this process is still running.
     }) ?? failed("unknown_destination");
-    // A later version's kind is counted without a label.
+    // A kind is unknown if a newer version, which runs alongside this process, added it.
     if (destination !== undefined) {
       const reason = outcome.kind === "done" ? null : outcome.reason;
-      observe({ kind: "effect", destination: effect.kind, reason, durationMs: clockMs() - startedAtMs });
+      observe({ kind: "effect", destination: effect.kind, reason, durationMs: monotonicMs() - startedAtMs });
     }
     return await this.#record(claim, outcome);
   }
@@ -118,37 +115,33 @@ export class Effects {
       await records.settle(claim, { reason: outcome.reason, status, answer });
       return outcome;
     }
-    this.#remember(keyOf(claim), outcome);
+    this.#remember(claimKey(claim), outcome);
     await records.settle(claim, { reason: null, status, answer });
-    this.#unrecorded.delete(keyOf(claim));
+    this.#unrecorded.delete(claimKey(claim));
     return "done";
   }
 
   #remember(key: string, done: Done): void {
     this.#unrecorded.set(key, done);
-    if (this.#unrecorded.size <= unrecordedMax) return;
-    for (const oldest of this.#unrecorded.keys()) {
-      this.#unrecorded.delete(oldest);
-      return;
-    }
+    const [oldest = key] = this.#unrecorded.keys();
+    if (this.#unrecorded.size > unrecordedMax) this.#unrecorded.delete(oldest);
   }
 }
 
-/** Identifies an effect within a round; sending again starts a new round. */
-function keyOf({ eventId, routeId, round }: Claim): string {
+/** Returns a claim's key. Sending an event again starts a new round. */
+function claimKey({ eventId, routeId, round }: Claim): string {
   return `${eventId} ${routeId} ${round}`;
 }
 
-/** A kind is done when all its recipients are; otherwise it has the first failure. */
-function byKind(reports: readonly (readonly [string, EffectReport])[]): Map<string, EffectReport> {
-  const all = new Map<string, EffectReport[]>();
-  for (const [kind, report] of reports) all.set(kind, [...all.get(kind) ?? [], report]);
-  return new Map([...all].map(([kind, ofKind]) => [kind, together(ofKind)]));
+/** Merges the reports for each kind: done if every recipient's effect is done, otherwise the first failure, preferably not a queue timeout. */
+function mergeByKind(reports: readonly (readonly [string, EffectReport])[]): Map<string, EffectReport> {
+  const grouped = [...Map.groupBy(reports, ([kind]) => kind)];
+  return new Map(grouped.map(([kind, entries]) => [kind, mergeReports(entries.map(([, report]) => report))]));
 }
 
-function together(reports: readonly EffectReport[]): EffectReport {
+function mergeReports(reports: readonly EffectReport[]): EffectReport {
   const failures = reports.filter((report) => report !== "done");
-  const first = failures.find(({ reason }) => reason !== notBegun) ?? failures[0];
+  const first = failures.find(({ reason }) => reason !== queueTimeout) ?? failures[0];
   if (first === undefined) return "done";
   if (reports.length === 1) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);

@@ -1,9 +1,9 @@
-/** Parses delivered events without loss. */
+/** Parses delivered events. */
 
 import { limits } from "../contract/limits.ts";
 import { isObject, members, parseObject } from "../lead/json.ts";
 
-/** An event. JSON texts are kept as received, because parsing would change 12345678901234567890 and 1.10. */
+/** An event. The JSON texts are kept verbatim, because parsing would alter numbers such as 12345678901234567890 and 1.10. */
 export interface DeliveredEvent {
   readonly eventId: string;
   readonly kind: "lead" | "form";
@@ -14,19 +14,19 @@ export interface DeliveredEvent {
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly attempt: number;
-  /** The lead or submission, a JSON object's text. */
+  /** The lead or submission, as the text of a JSON object. */
   readonly content: string;
-  /** Unknown fields, a JSON object's text; `{}` for none. */
+  /** A lead's unknown fields, or a submission's form key and attribution, as the text of a JSON object. */
   readonly extra: string;
   readonly flags: readonly string[];
 }
 
-/** The member with the event's content, in requests and webhooks. */
+/** Returns the name of the member that contains the event's content in requests and webhooks. */
 export function contentName(kind: DeliveredEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
 }
 
-// The content is as deep as a posted body, one level down in the request.
+// The request nests the lead or submission one level deeper.
 const depthMax = limits.jsonDepthMax + 1;
 const isSlug = (value: unknown): value is string =>
   typeof value === "string" && /^[a-z0-9-]{1,64}$/.test(value);
@@ -35,32 +35,37 @@ const isTime = (value: unknown): value is string =>
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /**
- * Parses the body of `PUT /v1/events/{event_id}`, ignoring unknown members. Returns the name of the first missing or wrong
- * member, or `"body"` if it is not a JSON object.
+ * Parses the body of `PUT /v1/events/{event_id}`, ignoring unknown members. On failure, returns the name of the first
+ * missing or invalid member, or `"body"` if the body is not a JSON object.
  */
-export function parseEvent(text: string, eventId: string): DeliveredEvent | { readonly wrong: string } {
+export function parseEvent(
+  text: string,
+  eventId: string,
+): DeliveredEvent | { readonly invalidMember: string } {
   const body = parseObject(text, depthMax);
-  if (body === null) return { wrong: "body" };
+  if (body === null) return { invalidMember: "body" };
   const { kind, tenant, source, received_at: receivedAt, attempt, flags } = body;
-  if (body.event_id !== eventId) return { wrong: "event_id" };
-  if (kind !== "lead" && kind !== "form") return { wrong: "kind" };
-  if (!isSlug(tenant)) return { wrong: "tenant" };
-  if (!isText(source)) return { wrong: "source" };
-  if (!isTime(receivedAt)) return { wrong: "received_at" };
-  if (!Number.isSafeInteger(attempt) || (attempt as number) < 1) return { wrong: "attempt" };
-  if (!Array.isArray(flags) || !flags.every(isText)) return { wrong: "flags" };
-  // null after an erasure.
-  if (!isObject(body[contentName(kind)])) return { wrong: contentName(kind) };
-  if (body.extra !== undefined && body.extra !== null && !isObject(body.extra)) return { wrong: "extra" };
+  if (body.event_id !== eventId) return { invalidMember: "event_id" };
+  if (kind !== "lead" && kind !== "form") return { invalidMember: "kind" };
+  if (!isSlug(tenant)) return { invalidMember: "tenant" };
+  if (!isText(source)) return { invalidMember: "source" };
+  if (!isTime(receivedAt)) return { invalidMember: "received_at" };
+  if (!Number.isSafeInteger(attempt) || (attempt as number) < 1) return { invalidMember: "attempt" };
+  if (!Array.isArray(flags) || !flags.every(isText)) return { invalidMember: "flags" };
+  // The content is null after an erasure.
+  if (!isObject(body[contentName(kind)])) return { invalidMember: contentName(kind) };
+  if (body.extra !== undefined && body.extra !== null && !isObject(body.extra)) {
+    return { invalidMember: "extra" };
+  }
 
-  // The last of duplicate members wins, as in JSON.parse.
+  // If a member is repeated, its last value applies, as in JSON.parse.
   const texts = new Map(members(text).map(({ name, valueText }) => [name, valueText]));
   return {
     eventId,
     kind,
     tenant,
     source,
-    // A stranger sends a lead's extra; the service creates a submission's.
+    // The service writes a submission's `extra`; a lead's `extra` is from the sender and untrusted.
     form: kind === "form" && isObject(body.extra) && isText(body.extra.form_key) ? body.extra.form_key : "",
     receivedAt,
     attempt: attempt as number,

@@ -1,6 +1,5 @@
 /**
- * Tests a tenant's routes: sends an invented event, marked as one, where a real one would go, and returns the responses.
- * Stores nothing.
+ * Tests a tenant's routes: sends a made-up, marked event to each recipient and returns the responses. Stores nothing.
  *
  * Source: DECISIONS, Decided since (Webhook test).
  */
@@ -11,45 +10,43 @@ import type { Destination } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { failed } from "./outcome.ts";
 
-/** The routes to test: a source's, a form's, or with neither the tenant's own. */
+/** The routes to test: a source's, a form's or, with neither, the tenant's own. */
 export interface TestRequest extends RouteScope {
   readonly tenant: string;
 }
 
-/** The test's dependencies. */
 export interface RouteTestParts {
   readonly routesOf: (slug: string, scope: RouteScope) => Promise<TenantRoutes>;
   readonly destinations: readonly Destination[];
-  /** Wall-clock time for messages. */
+  /** The wall-clock time, for messages. */
   readonly nowMs: () => number;
-  /** Monotonic, for durations. */
-  readonly clockMs: () => number;
+  /** The monotonic time, for durations. */
+  readonly monotonicMs: () => number;
 }
 
-/** A recipient's result. */
-export interface TestResult {
+/** The result for one recipient. */
+export interface RecipientResult {
   readonly effect: string;
-  /** The webhook's host or the mail address; never a path, token or secret. */
+  /** The webhook's host or the email address; never a path, token or secret. */
   readonly target: string;
   readonly outcome: "done" | "failed";
   readonly reason: string | null;
   readonly status: number | null;
-  /** The beginning of the response, one line. */
+  /** The start of the response, on one line. */
   readonly answer: string | null;
   readonly durationMs: number;
 }
 
-/** A test's result. */
-export type Tested =
+export type RouteTestResult =
   | { readonly kind: Exclude<TenantRoutes["kind"], "routes"> }
-  | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly TestResult[] };
+  | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly RecipientResult[] };
 
-/** Sends a test to every recipient concurrently, within an effect's time limit. Throws if the database is unavailable. */
-export async function testRoutes(request: TestRequest, parts: RouteTestParts): Promise<Tested> {
-  const found = await parts.routesOf(request.tenant, request);
-  if (found.kind !== "routes") return found;
-  const event = inventedEvent(request, parts.nowMs());
-  const results = found.routes.map((route) => sendTest(event, { route, tenant: found.tenant, parts }));
+/** Sends a test event to all recipients concurrently. Rejects if the database is unavailable. */
+export async function testRoutes(request: TestRequest, parts: RouteTestParts): Promise<RouteTestResult> {
+  const routes = await parts.routesOf(request.tenant, request);
+  if (routes.kind !== "routes") return routes;
+  const event = createTestEvent(request, parts.nowMs());
+  const results = routes.routes.map((route) => sendTest(event, { route, tenant: routes.tenant, parts }));
   return { kind: "tested", eventId: event.eventId, results: await Promise.all(results) };
 }
 
@@ -60,9 +57,9 @@ async function sendTest(
     readonly tenant: TenantNames;
     readonly parts: RouteTestParts;
   },
-): Promise<TestResult> {
-  const { destinations, nowMs, clockMs } = parts;
-  const startedAtMs = clockMs();
+): Promise<RecipientResult> {
+  const { destinations, nowMs, monotonicMs } = parts;
+  const startedAtMs = monotonicMs();
   const destination = destinations.find(({ kind }) => kind === route.kind);
   const outcome = await destination?.send({
     event,
@@ -80,16 +77,16 @@ async function sendTest(
     reason: outcome.kind === "failed" ? outcome.reason : null,
     status,
     answer,
-    durationMs: Math.round(clockMs() - startedAtMs),
+    durationMs: Math.round(monotonicMs() - startedAtMs),
   };
 }
 
-const note = "This is a test of the route, sent by the operator. Nobody asks for anything.";
+const testNote = "This is a test of the route by the operator. No reply is needed.";
 
-/** An invented lead: a fictional number and an undeliverable address. */
-function inventedEvent({ tenant, source, form }: TestRequest, nowMs: number): DeliveredEvent {
+/** Creates an event with an undeliverable email address and, for a lead, a fictional phone number. */
+function createTestEvent({ tenant, source, form }: TestRequest, nowMs: number): DeliveredEvent {
   const common = {
-    // Unlike an event's id, which begins with digits of the time.
+    // The prefix distinguishes this id from those of real events, which start with hexadecimal digits.
     eventId: `test${randomBytes(17).toString("hex")}`,
     tenant,
     source: source === "" ? "route-test" : source,
@@ -103,7 +100,7 @@ function inventedEvent({ tenant, source, form }: TestRequest, nowMs: number): De
     return {
       ...common,
       kind: "form",
-      content: JSON.stringify({ name: "Test Lead", email, message: note }),
+      content: JSON.stringify({ name: "Test Lead", email, message: testNote }),
       extra: JSON.stringify({ form_key: form, attribution: {} }),
     };
   }
@@ -121,7 +118,7 @@ function inventedEvent({ tenant, source, form }: TestRequest, nowMs: number): De
       country: "US",
       project_area: "kitchen",
       project_service: "remodel",
-      project_details: note,
+      project_details: testNote,
     }),
     extra: "{}",
   };

@@ -1,4 +1,4 @@
-/** Composes and runs the actions process; `main.ts` reads settings and signals. */
+/** Assembles the actions process. */
 
 import { randomFillSync } from "node:crypto";
 import { limits } from "../contract/limits.ts";
@@ -10,14 +10,14 @@ import { createRequestIds } from "../http/request_id.ts";
 import { Router } from "../http/router.ts";
 import { ActionsMeters, type ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
-import { logReader, ownerFields } from "../observe/log_reader.ts";
+import { loggingObserver, ownerFields } from "../observe/log_observer.ts";
 import { metricsType } from "../observe/metrics_text.ts";
 import { addProcessMeters } from "../observe/process.ts";
 import { addressUrl } from "../service/listeners.ts";
 import { type Job, repeat } from "../service/repeat.ts";
 import type { Running } from "../process/run.ts";
-import type { Condition } from "../process/supervise.ts";
-import { addressFault, openAt } from "../settings/places.ts";
+import type { Health } from "../process/supervise.ts";
+import { listenAddressFault, resolveTarget } from "../settings/listen_targets.ts";
 import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
@@ -25,38 +25,37 @@ import { describeError, Pool } from "../store/pool.ts";
 import { Primary } from "../store/primary.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import type { ActionsConfig } from "./config.ts";
-import { openDestinations } from "./destinations.ts";
-import { digests } from "./digests.ts";
+import { createDestinations } from "./destinations.ts";
+import { digestJob } from "./digests.ts";
 import { createResolver } from "./dns_cache.ts";
-import { Effects } from "./effects.ts";
-import { actionsRouter, idleTimeoutMs, reply } from "./handle.ts";
+import { EffectRunner } from "./effects.ts";
+import { actionsRouter, idleTimeoutMs, jsonReply } from "./handle.ts";
 import { testRoutes } from "./route_test.ts";
 import { openMail, type SendMail } from "./smtp.ts";
 
 const pauseMs = 2_000;
-/** Longer than a query's deadline: a query beyond it means that deadlines do not work. */
-const wedgedAfterMs = 20_000;
+// Longer than any query's deadline.
+const stuckAfterMs = 20_000;
 
-/** Whether the process's loops run and the database answers. */
+/** Checks that timers fire and the database responds. */
 class DatabaseHealthCheck implements Job<void> {
   readonly #ping: () => Promise<void>;
   readonly #nowMs: () => number;
-  #answers = false;
-  #hasAnswered = false;
-  #endedAtMs: number;
+  #isResponding = false;
+  #hasResponded = false;
+  #lastRunEndedAtMs: number;
 
   constructor(ping: () => Promise<void>, nowMs: () => number) {
     this.#ping = ping;
     this.#nowMs = nowMs;
-    this.#endedAtMs = nowMs();
+    this.#lastRunEndedAtMs = nowMs();
   }
 
-  /** The current condition. */
-  get condition(): Condition {
+  get health(): Health {
     return {
-      isReady: this.#hasAnswered,
-      isAlive: this.#nowMs() - this.#endedAtMs < wedgedAfterMs,
-      status: this.#answers ? "performing" : "not performing: the database does not answer",
+      isReady: this.#hasResponded,
+      isAlive: this.#nowMs() - this.#lastRunEndedAtMs < stuckAfterMs,
+      status: this.#isResponding ? "delivering" : "not delivering: the database is not responding",
     };
   }
 
@@ -67,35 +66,34 @@ class DatabaseHealthCheck implements Job<void> {
   async runOnce(): Promise<void> {
     try {
       await this.#ping();
-      this.#answers = this.#hasAnswered = true;
+      this.#isResponding = this.#hasResponded = true;
     } catch {
-      this.#answers = false;
+      this.#isResponding = false;
     }
-    this.#endedAtMs = this.#nowMs();
+    this.#lastRunEndedAtMs = this.#nowMs();
   }
 }
 
-// Three short statements per event; the server cancels one before our deadline.
+// Shorter than the store's own deadline, so that the server cancels a statement first.
 const statementTimeoutMs = 4_500;
 const poolConnectionsMax = 8;
 
-// The service keeps few connections; this only closes dead ones.
 const connectionsMax = 1_000;
-// Time to receive an event; the response takes up to an effect's time more, plus three statements.
 const bodyTimeoutMs = 20_000;
+// Processing an event takes at most an effect's time limit plus three statements.
 const statementsMs = 3 * statementTimeoutMs;
 
-const requestId = {
+const requestIdOptions = {
   lengthMax: limits.requestIdLengthMax,
   refused: null,
   generate: createRequestIds((bytes) => randomFillSync(bytes)),
 };
 
 /**
- * Starts the process and resolves when it accepts requests.
+ * Starts the process; resolves when it accepts requests.
  *
- * @throws {DatabaseRefused} if the database is not migrated
- * @throws {Unavailable} if it cannot be reached
+ * @throws {DatabaseRefused} if the database cannot be used, for example because it is not migrated
+ * @throws {Unavailable} if the database cannot be reached
  */
 export async function startActions(config: ActionsConfig, log: Log): Promise<Running> {
   const pool = new Pool({
@@ -112,27 +110,26 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     const sendMail = openMail(
       config.mail === null ? null : { ...config.mail, timeoutMs: config.effectTimeoutMs },
     );
-    const told = tell(log);
-    const tools = { store: new EffectStore(pool), sendMail, pool, told };
-    const listener = await open(config, tools, log);
-    const figures = await openFigures(config, told).catch(async (error) => {
+    const reporting = createReporting(log);
+    const parts = { store: new EffectStore(pool), sendMail, pool, reporting };
+    const listener = await openListener(config, parts, log);
+    const metrics = await openMetrics(config, reporting).catch(async (error) => {
       await listener.close(0);
       throw error;
     });
-    const stopDigests = config.mail === null ? () => {} : startDigests(config, tools, log);
+    const stopDigests = config.mail === null ? () => {} : startDigests(config, parts, log);
     const host = listener.host.includes(":") ? `[${listener.host}]` : listener.host;
     log.info("listening", { surface: "actions", url: `https://${host}:${listener.port}` });
-    if (figures !== null) log.info("listening", { surface: "ops", url: addressUrl(figures, false) });
-    const health = new DatabaseHealthCheck(() => tools.store.ping(), () => performance.now());
-    const checking = repeat(health, { onFailure: () => {} });
-    void checking.soon();
+    if (metrics !== null) log.info("listening", { surface: "ops", url: addressUrl(metrics, false) });
+    const health = new DatabaseHealthCheck(() => parts.store.ping(), () => performance.now());
+    const healthCheckJob = repeat(health, { onFailure: () => {} });
+    void healthCheckJob.soon();
     return {
-      condition: () => health.condition,
+      health: () => health.health,
       async close(graceMs) {
-        void checking.stop();
-        // A mail in flight may finish, as requests may.
+        void healthCheckJob.stop();
         await Promise.all([listener.close(graceMs), stopDigests()]);
-        await figures?.close(0);
+        await metrics?.close(0);
         await pool.close();
       },
     };
@@ -142,70 +139,73 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
   }
 }
 
-/** The observers and metrics of the parts. */
-interface Told {
+interface Reporting {
   readonly meters: ActionsMeters;
   readonly observe: (observation: ActionsObservation) => void;
 }
 
-/** The parts' dependencies. */
-interface Tools {
+interface Parts {
   readonly store: EffectStore;
   readonly sendMail: SendMail;
   readonly pool: Pool;
-  readonly told: Told;
+  readonly reporting: Reporting;
 }
 
 function startDigests(
   { effectTimeoutMs, heldLinks }: ActionsConfig,
-  { pool, sendMail, told }: Tools,
+  { pool, sendMail, reporting: { observe } }: Parts,
   log: Log,
 ): () => Promise<void> {
   const nowMs = () => Date.now();
-  const { observe } = told;
   const store = new DigestStore(pool);
-  const job = digests({ store, sendMail, heldLinks, timeoutMs: effectTimeoutMs, log, nowMs, observe });
-  const repeating = repeat(job, {
+  const job = digestJob({ store, sendMail, heldLinks, timeoutMs: effectTimeoutMs, log, nowMs, observe });
+  const digestRepeat = repeat(job, {
     onFailure: (error) => log.error("digests_failed", { cause: describeError(error) }),
   });
-  return () => repeating.stop();
+  return () => digestRepeat.stop();
 }
 
-function open(
+function openListener(
   config: ActionsConfig,
-  { store, sendMail, told }: Tools,
+  { store, sendMail, reporting: { meters, observe } }: Parts,
   log: Log,
 ): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks } = config;
   const nowMs = () => Date.now();
-  const clockMs = () => performance.now();
-  const destinations = openDestinations({
+  const monotonicMs = () => performance.now();
+  const destinations = createDestinations({
     allowedNetworks,
     sendMail,
     timeoutMs: effectTimeoutMs,
     resolve: createResolver(),
   });
-  const { meters, observe } = told;
-  meters.expect(destinations.map(({ kind }) => kind));
-  const effects = new Effects({ records: store, destinations, effectTimeoutMs, nowMs, clockMs, observe });
+  meters.initialize(destinations.map(({ kind }) => kind));
+  const effects = new EffectRunner({
+    records: store,
+    destinations,
+    effectTimeoutMs,
+    nowMs,
+    monotonicMs,
+    observe,
+  });
   const routesOf: EffectStore["routesOf"] = (slug, scope) => store.routesOf(slug, scope);
   const router = actionsRouter({
     perform: (event) => effects.perform(event),
-    test: (request) => testRoutes(request, { routesOf, destinations, nowMs, clockMs }),
+    test: (request) => testRoutes(request, { routesOf, destinations, nowMs, monotonicMs }),
     ping: () => store.ping(),
     log,
-    clockMs,
+    monotonicMs,
   });
   const { clientName } = config;
   return listen({
-    address: openAt(config.listen, config.sockets),
-    surfaces: [{ name: "actions", hosts: [], router, fault: () => reply(500, { error: "fault" }) }],
+    address: resolveTarget(config.listen, config.sockets),
+    surfaces: [{ name: "actions", hosts: [], router, fault: () => jsonReply(500, { error: "fault" }) }],
     tls: config.files,
     admit: (certificate) =>
       clientName === null || namesOf(certificate).includes(clientName) ? null : "wrong_name",
     connectionsPerAddress: Infinity,
-    requestId,
-    refuse: (status) => reply(status, { error: "not_served" }),
+    requestId: requestIdOptions,
+    refuse: (status) => jsonReply(status, { error: "not_served" }),
     observe,
     bounds: {
       connectionsMax,
@@ -215,39 +215,40 @@ function open(
   });
 }
 
-/** The log and the counters. */
-function tell(log: Log): Told {
-  const read = logReader(log);
+function createReporting(log: Log): Reporting {
+  const write = loggingObserver(log);
   const meters = new ActionsMeters();
   const observe = (observation: ActionsObservation) => {
-    const told = "files" in observation ? { ...observation, files: "actions" } : observation;
-    meters.observe(told);
-    // Deliveries and digests have their own lines.
-    if (told.kind !== "request" && told.kind !== "effect" && told.kind !== "digest") read(told);
+    const forActions = "files" in observation ? { ...observation, files: "actions" } : observation;
+    meters.observe(forActions);
+    // The request handlers and the digest job write their own log lines.
+    if (forActions.kind !== "request" && forActions.kind !== "effect" && forActions.kind !== "digest") {
+      write(forActions);
+    }
   };
   return { meters, observe };
 }
 
-/** `GET /metrics` over plain HTTP at its own address, so that a scraper needs no delivery certificate. */
-async function openFigures(
+/** Serves `GET /metrics` over plain HTTP, so that a scraper needs no client certificate. */
+async function openMetrics(
   { opsListen, sockets, lastFailure }: ActionsConfig,
-  { meters }: Told,
+  { meters }: Reporting,
 ): Promise<Listener | null> {
   if (opsListen === null) return null;
   const { registry } = meters;
   const router = new Router({
-    notFound: () => reply(404, { error: "not_found" }),
-    methodNotAllowed: () => reply(405, { error: "method_not_allowed" }),
+    notFound: () => jsonReply(404, { error: "not_found" }),
+    methodNotAllowed: () => jsonReply(405, { error: "method_not_allowed" }),
   }).get("/metrics", () => text(200, registry.text(), { "Content-Type": metricsType }));
   const listener = await listen({
-    address: openAt(opsListen, sockets),
+    address: resolveTarget(opsListen, sockets),
     requireAddress: (address) => {
-      const fault = addressFault("ACTIONS_OPS_LISTEN", address, { isOperators: true });
+      const fault = listenAddressFault("ACTIONS_OPS_LISTEN", address, { isOperators: true });
       if (fault !== null) throw new ConfigError([fault]);
     },
-    surfaces: [{ name: "ops", hosts: [], router, fault: () => reply(500, { error: "fault" }) }],
-    requestId,
-    refuse: (status) => reply(status, { error: "not_served" }),
+    surfaces: [{ name: "ops", hosts: [], router, fault: () => jsonReply(500, { error: "fault" }) }],
+    requestId: requestIdOptions,
+    refuse: (status) => jsonReply(status, { error: "not_served" }),
     observe: (observation) => meters.observe(observation),
   });
   const stopMeters = addProcessMeters(registry, { nowMs: () => performance.now(), lastFailure });

@@ -1,133 +1,131 @@
-/**
- * Sends mails over SMTP, one connection each: a reused one could be closed mid-message, with an unknown outcome. The number
- * of connections is bounded.
- */
+/** Sends email over SMTP. Each email has its own connection, because a reused connection could close during a transfer. */
 
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
 import { FairQueue, mayStart } from "../http/outbound/fair_queue.ts";
 import type { MailText } from "./notification/mail.ts";
-import { answerText, failed, failureWord, type Heard, notBegun, type Outcome } from "./outcome.ts";
+import {
+  failed,
+  failureReason,
+  type Outcome,
+  queueTimeout,
+  type ReceivedResponse,
+  responseText,
+} from "./outcome.ts";
 
-/**
- * One ASCII address without characters at which nodemailer splits recipients, even in the envelope.
- */
+/** Matches one ASCII address without the characters at which nodemailer splits recipients, even in the envelope. */
 export const mailAddress = /^[!#-'*+\-/-9=?A-Z^-~.]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
 /**
- * Concurrent connections to the mail server, shared fairly among tenants: a lone one gets half. Chosen: well below
+ * The maximum number of connections to the mail server; a single tenant may use half. Chosen: well below
  * Postfix's default of 50 per client, because a refusal would cost an attempt.
  */
 export const mailConnectionsMax = 10;
 
-/**
- * The share of a mail's time that it may wait. Chosen: not all of it, because a mail cut off mid-transfer may still arrive.
- */
-const waitShare = 0.75;
+// The maximum share of the time limit spent waiting for a connection; the rest is left for the transfer, because an email
+// that is cut off during the transfer may still arrive.
+const queueTimeShare = 0.75;
 
-/** The mail server and the sender. */
 export interface MailConfig {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps:`); otherwise STARTTLS as in {@linkcode openMail}. */
+  /** Whether TLS starts with the first byte (`smtps:`); if not, see {@linkcode openMail}. */
   readonly isSecure: boolean;
   readonly login: { readonly user: string; readonly password: string } | null;
   readonly from: { readonly name: string; readonly address: string };
 }
 
-/** Options of {@linkcode openMail}. */
 export interface MailerOptions extends MailConfig {
-  /** From the call to the server's reply, including the wait for a connection. */
+  /** The time limit from the call to the server's reply, including the wait for a connection. */
   readonly timeoutMs: number;
 }
 
-/** A mail to one address. */
 export interface Message {
-  /** The tenant. */
   readonly tenant: string;
   readonly address: string;
-  /** Writes the mail when its turn comes, so that a burst is not in memory at once. */
+  /** Renders the email when a connection is free, so that a burst of emails is never in memory all at once. */
   readonly mail: () => MailText;
-  /** The local part of the `Message-ID`, the same at every attempt: letters, digits, dots and dashes. */
+  /** The local part of the `Message-ID`, the same on every attempt: letters, digits, dots and hyphens. */
   readonly id: string;
-  /** Its date. */
+  /** The email's date, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
-/** Sends a mail within its time limit; never throws. */
+/** Sends an email within the time limit; never rejects. */
 export type SendMail = (message: Message) => Promise<Outcome>;
 
 /**
- * Returns a function that sends mail; without options every mail fails. A mail that got no connection in time fails with
- * `timeout_queue`, before anything was sent.
+ * Returns a function that sends email; without options, every call fails. An email that gets no connection in time
+ * fails with `timeout_queue` and is not sent.
  *
- * Chosen: without `smtps:`, STARTTLS is used if offered and required with a password, except on loopback, where no
- * certificate names localhost. Text that the HTML lacks is attached, because few programs show the plain text.
+ * Chosen: without `smtps:`, STARTTLS is used if offered, and required with a password, except on loopback, where no
+ * certificate names localhost.
  */
 export function openMail(options: MailerOptions | null): SendMail {
   if (options === null) return () => Promise.resolve(failed("smtp_not_configured"));
   const { from, timeoutMs } = options;
   const transport = openTransport(options);
-  const turns = new FairQueue<Turn>({
-    mayStart: (ofTenant, total) => mayStart(ofTenant, total, mailConnectionsMax),
-    start: (turn) => turn.begin(),
+  const queue = new FairQueue<Slot>({
+    mayStart: (inFlight, total) => mayStart(inFlight, total, mailConnectionsMax),
+    start: (slot) => slot.start(),
   });
   return async (message) => {
     if (!mailAddress.test(message.address)) return failed("address_refused");
     const queuedAtMs = performance.now();
-    const turn = await takeTurn(turns, { tenant: message.tenant, waitMs: waitShare * timeoutMs });
-    if (turn === null) return failed(notBegun);
+    const slot = await waitForSlot(queue, { tenant: message.tenant, waitMs: queueTimeShare * timeoutMs });
+    if (slot === null) return failed(queueTimeout);
     const queuedMs = performance.now() - queuedAtMs;
     try {
       const signal = AbortSignal.timeout(Math.max(0, Math.floor(timeoutMs - queuedMs)));
-      return await post(transport, { ...messageOf(message, from), signal });
+      return await sendMessage(transport, { ...buildMessage(message, from), signal });
     } finally {
-      turns.remove(turn);
+      queue.remove(slot);
     }
   };
 }
 
 type Transport = ReturnType<typeof openTransport>;
 
-async function post(transport: Transport, message: Parameters<Transport["sendMail"]>[0]): Promise<Outcome> {
+async function sendMessage(
+  transport: Transport,
+  message: Parameters<Transport["sendMail"]>[0],
+): Promise<Outcome> {
   try {
     const { response } = await transport.sendMail(message);
-    return { kind: "done", ...smtpHeard(response) };
+    return { kind: "done", ...smtpResponse(response) };
   } catch (error) {
-    return failed(smtpWord(error), null, smtpHeard((error as { response?: unknown }).response));
+    return failed(smtpReason(error), null, smtpResponse((error as { response?: unknown }).response));
   }
 }
 
-/** A waiting or running mail. */
-interface Turn {
+interface Slot {
   readonly tenant: string;
-  readonly begin: () => void;
+  readonly start: () => void;
 }
 
-/** Resolves with the connection, or `null` after a timeout. */
-function takeTurn(
-  turns: FairQueue<Turn>,
+/** Waits for a slot; resolves with `null` after `waitMs`. */
+function waitForSlot(
+  queue: FairQueue<Slot>,
   { tenant, waitMs }: { readonly tenant: string; readonly waitMs: number },
-): Promise<Turn | null> {
-  return new Promise((settle) => {
+): Promise<Slot | null> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => {
-      turns.remove(turn);
-      settle(null);
+      queue.remove(slot);
+      resolve(null);
     }, waitMs);
-    const begin = () => {
+    const start = () => {
       clearTimeout(timer);
-      settle(turn);
+      resolve(slot);
     };
-    const turn: Turn = { tenant, begin };
-    turns.add(turn);
+    const slot: Slot = { tenant, start };
+    queue.add(slot);
   });
 }
 
-/** The message for nodemailer. */
-function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from"]) {
+function buildMessage({ address, mail, id, nowMs }: Message, from: MailConfig["from"]) {
   const { subject, text, html, replyTo, isCut } = mail();
   return {
-    // A separate envelope, so that no recipient comes from a header.
+    // Otherwise nodemailer would read the recipients from the headers.
     envelope: { from: from.address, to: [address] },
     from,
     to: { name: "", address },
@@ -135,24 +133,24 @@ function messageOf({ address, mail, id, nowMs }: Message, from: MailConfig["from
     subject,
     text,
     html,
-    // Allows any line length and character and stays readable.
     textEncoding: "quoted-printable" as const,
+    // Attached, because few mail programs show the plain-text part.
     ...(isCut ? { attachments: [{ filename: "all.txt", content: text }] } : {}),
     date: new Date(nowMs),
-    messageId: `<${id}@${hostOf(from)}>`,
+    messageId: `<${id}@${senderDomain(from)}>`,
     // Suppresses automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
   };
 }
 
-const hostOf = ({ address }: MailConfig["from"]) => address.slice(address.lastIndexOf("@") + 1);
+const senderDomain = ({ address }: MailConfig["from"]) => address.slice(address.lastIndexOf("@") + 1);
 
 /**
- * Connects to the mail server as for a mail (EHLO, STARTTLS, login) and disconnects.
+ * Connects to the mail server as for sending an email (EHLO, STARTTLS, login), and disconnects.
  *
  * @throws {Error} with nodemailer's `code`
  */
-export async function greetMailServer(options: MailerOptions): Promise<void> {
+export async function verifyMailServer(options: MailerOptions): Promise<void> {
   const transport = openTransport(options);
   try {
     await transport.verify();
@@ -171,37 +169,34 @@ function openTransport(options: MailerOptions) {
     ignoreTLS: !isSecure && isLoopback,
     requireTLS: !isSecure && !isLoopback && login !== null,
     tls: { minVersion: "TLSv1.2" },
-    // The EHLO name, instead of the machine's.
-    name: hostOf(from),
+    // The host name to send with EHLO.
+    name: senderDomain(from),
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
-    // The signal bounds the total; these bound single waits.
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
-    // Close at once, because the next mail gets this place.
+    // Lets the next email start as soon as this one ends.
     socketCloseTimeout: 0,
-    // A message must not make nodemailer read files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
-/** The server's last line, such as `250 2.0.0 Ok: queued as 12345`. */
-function smtpHeard(response: unknown): Heard {
+/** Parses the server's last reply, such as `250 2.0.0 Ok: queued as 12345`. */
+function smtpResponse(response: unknown): ReceivedResponse {
   const code = /^[2-5]\d\d/.exec(String(response))?.[0];
   return code === undefined
     ? {}
-    : { status: Number(code), answer: answerText(Buffer.from(String(response).slice(4))) };
+    : { status: Number(code), answer: responseText(Buffer.from(String(response).slice(4))) };
 }
 
-/** 4xx asks for a retry; 5xx rejects the message. */
-function smtpWord(error: unknown): string {
+function smtpReason(error: unknown): string {
   const { responseCode, code } = error as { responseCode?: unknown; code?: unknown };
   if (typeof responseCode === "number" && responseCode >= 400 && responseCode < 600) {
     return `smtp_${responseCode < 500 ? "deferred" : "rejected"}_${responseCode}`;
   }
   if (code === "EPROTOCOL") return "bad_response";
   if (code === "ECONNECTION" || code === "ESOCKET") return "smtp_connection";
-  return failureWord(error);
+  return failureReason(error);
 }

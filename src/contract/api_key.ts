@@ -1,19 +1,20 @@
 /**
- * The text of an API key: a prefix for surface and kind, 32 random base62 characters, and a checksum that rejects
- * typing errors without a query. This module is browser compatible.
+ * Generates and validates API keys. A key consists of a prefix (the surface, and `live` or `test`), 32 random base62
+ * characters, and a checksum, which detects typing errors without a query. This module is browser compatible.
  */
 
-/** The two key-gated surfaces. */
+/** A surface that requires an API key. */
 export type KeySurface = "intake" | "forms";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomLength = 32;
 const checksumLength = 6;
-const shape = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
+const keyPattern = /^(lead|form)_(live|test)_[0-9A-Za-z]{38}$/;
 
-const beginning = /^(?:lead|form)_(?:live|test)_[0-9A-Za-z]*$/;
+/** Matches a string that looks like a key, of any length. */
+const keyLikePattern = /^(?:lead|form)_(?:live|test)_[0-9A-Za-z]*$/;
 
-/** Matches a key, or the start of one. */
+/** Matches a key, or the start of one, anywhere in a string. */
 export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -22,7 +23,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The CRC-32 (IEEE) of ASCII text as 6 base62 digits. */
+/** Returns the CRC-32 (IEEE) of ASCII text as 6 base62 digits. */
 function checksum(text: string): string {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index += 1) {
@@ -37,8 +38,8 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** Makes a key; `fillRandom` fills an array from a CSPRNG, several times if necessary. Source: DECISIONS, Keys. */
-export function makeKey(
+/** Generates a key. `fillRandom` must be cryptographically secure. Source: DECISIONS, Keys. */
+export function generateKey(
   options: { readonly surface: KeySurface; readonly sandbox: boolean },
   fillRandom: (bytes: Uint8Array) => void,
 ): string {
@@ -48,22 +49,22 @@ export function makeKey(
   while (random.length < randomLength) {
     fillRandom(bytes);
     for (const byte of bytes) {
-      // 248 is the largest multiple of 62 below 256: no digit is likelier than another.
+      // Bytes of 248 or more are skipped: 248 is a multiple of 62, so all digits are equally likely.
       if (byte < 248 && random.length < randomLength) random += alphabet[byte % 62];
     }
   }
   return prefix + random + checksum(prefix + random);
 }
 
-/** The surface of a key, or `null` when shape or checksum is wrong. */
+/** Returns the surface that a key is for; `null` if the format or checksum is wrong. */
 export function keySurface(text: string): KeySurface | null {
-  if (!shape.test(text)) return null;
+  if (!keyPattern.test(text)) return null;
   const split = text.length - checksumLength;
   if (checksum(text.slice(0, split)) !== text.slice(split)) return null;
   return text.startsWith("lead_") ? "intake" : "forms";
 }
 
-/** Why a request has no usable key: `detail` for the caller, `reason` for the log. */
+/** What is wrong with a refused request's key: `detail` is for the caller, `reason` for the log. */
 export interface KeyFault {
   readonly detail: string;
   readonly reason: string;
@@ -72,7 +73,7 @@ export interface KeyFault {
 const keyFaults = {
   quotes: { detail: "the key is in quotes; send it without them", reason: "key_in_quotes" },
   checksum: {
-    detail: "the key has a wrong checksum: a character was lost, added or changed; copy the whole key again",
+    detail: "the key's checksum is wrong: a character was lost, added or changed; copy the whole key again",
     reason: "key_checksum",
   },
   intake: {
@@ -86,14 +87,14 @@ const keyFaults = {
 } as const satisfies Record<string, KeyFault>;
 
 /**
- * Why a text is not a key of the surface; `null` if only the store knows, and for text unlike a key. Source:
- * DECISIONS, 401.
+ * Returns why a string cannot be a key for the surface, or `null` if it may be one or does not look like a key at all.
+ * Source: DECISIONS, 401.
  */
 export function keyFault(text: string, surface: KeySurface): KeyFault | null {
-  const bare = text.replace(/^["']|["']$/g, "");
-  if (!beginning.test(bare)) return null;
-  if (bare !== text) return keyFaults.quotes;
-  const found = keySurface(text);
-  if (found === null) return keyFaults.checksum;
-  return found === surface ? null : keyFaults[found];
+  const unquoted = text.replace(/^["']|["']$/g, "");
+  if (!keyLikePattern.test(unquoted)) return null;
+  if (unquoted !== text) return keyFaults.quotes;
+  const actualSurface = keySurface(text);
+  if (actualSurface === null) return keyFaults.checksum;
+  return actualSurface === surface ? null : keyFaults[actualSurface];
 }

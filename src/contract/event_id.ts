@@ -1,17 +1,19 @@
-/** Event ids, which sort by acceptance time; made by `event_id.sql`. This module is browser compatible. */
+/** Event ids, which `event_id.sql` generates and which sort by acceptance time. This module is browser compatible. */
 
-/** Length in hex digits: 14 for the time, 4 for the place in the batch, 20 (80 bits) random. */
+/**
+ * The length of an id in hex digits: 14 for the time, 4 for the position in the batch, and 20 (80 bits) of random data.
+ */
 export const eventIdLength = 38;
 
-// Microseconds since 1970, until the year 4253.
+// The time is in microseconds since 1970; 14 digits suffice until the year 4253.
 const timeLength = 14;
 
-/** The acceptance time of an event, in milliseconds since 1970, with a fraction. */
+/** Returns an event's acceptance time in milliseconds since 1970, with a fraction. */
 export function acceptedMs(eventId: string): number {
   return Number.parseInt(eventId.slice(0, timeLength), 16) / 1_000;
 }
 
-/** The prefix of ids accepted at a time (milliseconds since 1970); those ids and all later ones sort after it. */
+/** Returns a text that sorts between the ids from before `ms` (milliseconds since 1970) and all later ids. */
 export function eventIdAt(ms: number): string {
   return Math.max(0, Math.floor(ms * 1_000)).toString(16).padStart(timeLength, "0");
 }

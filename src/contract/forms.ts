@@ -1,17 +1,19 @@
-/** Members of a form body that have a meaning for the service. This module is browser compatible. */
+/** The fields of a form that the service interprets. This module is browser compatible. */
 
-/** The honeypot field, hidden from people. Source: SPEC, Tenant forms. */
+/** The honeypot field, which is hidden from people. Source: SPEC, Tenant forms. */
 export const honeypotName = "website";
 
-/** Ignored in the body: the path names the form. Source: DECISIONS, Forms. */
+/**
+ * The field that may contain the form key; it is ignored, because the path names the form. Source: DECISIONS, Forms.
+ */
 export const formKeyName = "form_key";
 
 export const startedAtName = "form_started_at";
 
-/** Fields that the campaign is read from, in order. Source: SPEC, Tenant forms. */
+/** The fields with the URLs from which the campaign is read, in this order. Source: SPEC, Tenant forms. */
 export const attributionSources = ["page_url", "referrer"] as const;
 
-/** Campaign parameters, in the order in which they are stored. Source: DECISIONS, Forms. */
+/** The URL parameters that identify a campaign, in the order in which they are stored. Source: DECISIONS, Forms. */
 export const attributionNames = [
   "gclid",
   "utm_source",

@@ -1,6 +1,6 @@
-/** The plan feed as data. This module is browser compatible. */
+/** The billing intervals, and an example of a plan. This module is browser compatible. */
 
-/** Billing intervals. Source: DECISIONS, Plans, checkout, site. */
+/** Source: DECISIONS, Plans, checkout, site. */
 export const intervals = ["day", "week", "month", "year"] as const;
 
 export type Interval = (typeof intervals)[number];

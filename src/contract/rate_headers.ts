@@ -1,23 +1,24 @@
-/** The RateLimit headers, for responses and documents. This module is browser compatible. */
+/** Formats and documents the RateLimit headers. This module is browser compatible. */
 
 import type { Rate } from "./limits.ts";
 
-export interface Budget {
+/** The state of a rate limit for one client. */
+export interface RateLimitState {
   readonly name: "ip" | "key" | "tenant";
   readonly rate: Rate;
-  /** Requests allowed at once. */
+  /** The number of further requests that are allowed at once. */
   readonly remaining: number;
-  /** Seconds until the budget is full. */
+  /** The seconds until `burst` requests are allowed at once again. */
   readonly resetSeconds: number;
 }
 
 interface RateHeader {
   readonly description: string;
-  parameters(budget: Budget): string;
+  parameters(state: RateLimitState): string;
   readonly pattern: string;
 }
 
-/** Chosen: `q` and `w` carry the sustained rate: the draft has no burst. Source: DECISIONS, The intake endpoint. */
+/** Chosen: `q` and `w` are the sustained rate, because the draft has no burst. Source: DECISIONS, The intake endpoint. */
 export const rateHeaders: Readonly<Record<string, RateHeader>> = {
   "RateLimit-Policy": {
     description:
@@ -27,7 +28,8 @@ export const rateHeaders: Readonly<Record<string, RateHeader>> = {
     pattern: String.raw`q=\d+;w=\d+`,
   },
   "RateLimit": {
-    description: "The remaining budget of each limit: `r` requests at once, full again in `t` seconds.",
+    description:
+      "For each limit: `r` further requests are allowed at once; the full burst is available again in `t` seconds.",
     parameters: ({ remaining, resetSeconds }) => `r=${remaining};t=${resetSeconds}`,
     pattern: String.raw`r=\d+;t=\d+`,
   },
@@ -35,23 +37,25 @@ export const rateHeaders: Readonly<Record<string, RateHeader>> = {
 
 export const rateHeaderNames: readonly string[] = Object.keys(rateHeaders);
 
-/** Appends a limit to `before`, the headers of the limits before it. */
-export function addBudget(
-  budget: Budget,
-  before: Readonly<Record<string, string>> | null,
+/** Returns the headers for a rate limit, appended to the headers for others (`earlier`, or `null`). */
+export function addRateLimit(
+  state: RateLimitState,
+  earlier: Readonly<Record<string, string>> | null,
 ): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name in rateHeaders) {
-    const item = `"${budget.name}";${(rateHeaders[name] as RateHeader).parameters(budget)}`;
-    headers[name] = before === null ? item : `${before[name]}, ${item}`;
+    const item = `"${state.name}";${(rateHeaders[name] as RateHeader).parameters(state)}`;
+    headers[name] = earlier === null ? item : `${earlier[name]}, ${item}`;
   }
   return headers;
 }
 
-/** The headers of a client's first request, for the documents. */
-export function firstBudgets(...limits: readonly Pick<Budget, "name" | "rate">[]): Record<string, string> {
+/** Returns the RateLimit headers in a client's first response, for the documentation. */
+export function initialRateHeaders(
+  ...limits: readonly Pick<RateLimitState, "name" | "rate">[]
+): Record<string, string> {
   return limits.reduce<Record<string, string> | null>(
-    (before, limit) => addBudget({ ...limit, remaining: limit.rate.burst - 1, resetSeconds: 1 }, before),
+    (earlier, limit) => addRateLimit({ ...limit, remaining: limit.rate.burst - 1, resetSeconds: 1 }, earlier),
     null,
   ) ?? {};
 }

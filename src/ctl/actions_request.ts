@@ -1,32 +1,31 @@
-/** Requests of the operator's command to the actions process, over mutual TLS as deliveries go. */
+/** Sends requests to the actions process, over mutual TLS as the service does. */
 
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Environment } from "#src/settings/reader.ts";
 
-/** What it answered. */
-export interface ActionsAnswer {
+export interface ActionsResponse {
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * Asks the process that `ACTIONS_URL` names, with the client certificate of the same settings; posts `body` as JSON, and
- * gets without one.
+ * Sends a request to `settings.ACTIONS_URL` with the client certificate that `settings` names: a POST with `body` as
+ * JSON, or a GET if there is no `body`.
  *
- * @throws {Error} when there is no answer: with a `code`, or a message that says which setting is wrong
+ * @throws {Error} if the request fails; the error has a `code`, or its message names the invalid setting
  */
-export async function askActions(
+export async function requestActions(
   settings: Environment,
   { path, body, timeoutMs }: { readonly path: string; readonly body?: unknown; readonly timeoutMs: number },
-): Promise<ActionsAnswer> {
+): Promise<ActionsResponse> {
   const base = settings.ACTIONS_URL?.trim() ?? "";
-  if (!URL.canParse(base)) throw new Error("ACTIONS_URL is no address such as https://127.0.0.1:9443");
+  if (!URL.canParse(base)) throw new Error("ACTIONS_URL must be a URL such as https://127.0.0.1:9443");
   const url = new URL(`${base.replace(/\/$/, "")}${path}`);
   const isPlain = url.protocol === "http:";
   const text = body === undefined ? "" : JSON.stringify(body);
-  const { promise, resolve, reject } = Promise.withResolvers<ActionsAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<ActionsResponse>();
   (isPlain ? httpRequest : httpsRequest)(url, {
     ...(isPlain ? {} : {
       ca: read(settings, "ACTIONS_CA_FILE"),
@@ -40,9 +39,9 @@ export async function askActions(
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),
   }, (response) => {
-    let heard = "";
-    response.setEncoding("utf8").on("data", (chunk: string) => heard += chunk).on("error", reject);
-    response.on("end", () => resolve({ status: response.statusCode ?? 0, text: heard }));
+    let received = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => received += chunk).on("error", reject);
+    response.on("end", () => resolve({ status: response.statusCode ?? 0, text: received }));
   }).on("error", reject).end(text);
   return await promise;
 }

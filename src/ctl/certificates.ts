@@ -1,76 +1,64 @@
-/** `ctl certificates` */
+/** Defines `ctl certificates`. */
 
 import { X509Certificate } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { filesOf, type Leaf, leaves, readPair, replaceFiles } from "./certificate_files.ts";
-import { type Command, type Input, needsNoStore, Refused, type Reply, WrongUsage } from "./command.ts";
+import {
+  type CertificateFiles,
+  filesOf,
+  type Leaf,
+  leaves,
+  readPair,
+  replaceFiles,
+} from "./certificate_files.ts";
+import { type Command, type Input, needsNoStore, Refused, type Reply, UsageError } from "./command.ts";
 import { record, shortTime } from "./terminal.ts";
-import { parseCount } from "./values.ts";
 import { type Credentials, issueCertificate } from "./x509.ts";
 
-// Chosen: ten years for the authority, because changing it stops delivery until both ends trust the new one, and one
-// for what it signs, because those are replaced while both processes run.
+// Chosen: ten years for the authority, because replacing it stops delivery until both ends trust the new one; one year for
+// the certificates it signs, which are replaced while both processes run.
 const authorityDays = 3_650;
+const leafDays = 365;
 const dayMs = 86_400_000;
 
-/** Names in the certificates for whom none are given. */
+/** The default host names and addresses in the certificates. */
 const namesDefault: Readonly<Record<Leaf, readonly string[]>> = {
   server: ["localhost", "127.0.0.1", "::1"],
   client: ["lead-intake"],
 };
 
-/** Where everything is. */
-interface Place {
+/** The paths of the folder and of the authority's certificate and key. */
+interface Paths {
   readonly folder: string;
   readonly caFile: string;
   readonly caKeyFile: string;
 }
 
-/** The certificate of one end. */
-function certFile({ folder }: Place, leaf: Leaf): string {
-  return join(folder, `${leaf}.pem`);
+function leafFiles({ folder }: Paths, leaf: Leaf): CertificateFiles {
+  return { certFile: join(folder, `${leaf}.pem`), keyFile: join(folder, `${leaf}.key`) };
 }
 
-/** Its key. */
-function keyFile({ folder }: Place, leaf: Leaf): string {
-  return join(folder, `${leaf}.key`);
-}
-
-/** The names of a certificate, DNS names and addresses. */
-export function namesOf(certificate: X509Certificate): string[] {
+function certificateNames(certificate: X509Certificate): string[] {
   const names = [...(certificate.subjectAltName ?? "").matchAll(/(?:^|, )(?:DNS|IP Address):([^,]+)/g)];
   return names.map(([, name = ""]) => name);
 }
 
-/** What is asked for. */
-interface Wanted {
-  readonly place: Place;
-  readonly days: number;
-  /** Left out: as before, or the default. */
-  readonly names: Readonly<Partial<Record<Leaf, readonly string[]>>>;
-}
-
 /**
- * Makes the authority and both certificates.
+ * Creates the authority and both certificates. If `serverNames` is `null`, the server's has the default names.
  *
- * @throws {Refused} when one of the files is there
+ * @throws {Refused} if one of the files exists
  */
-function create({ place, days, names }: Wanted): void {
-  const { folder, caFile, caKeyFile } = place;
-  const files = [
-    caFile,
-    caKeyFile,
-    ...leaves.flatMap((leaf) => [certFile(place, leaf), keyFile(place, leaf)]),
-  ];
-  const found = files.find((file) => existsSync(file));
-  if (found !== undefined) {
+function create(paths: Paths, serverNames: readonly string[] | null): void {
+  const { folder, caFile, caKeyFile } = paths;
+  const files = [caFile, caKeyFile, ...leaves.flatMap((leaf) => Object.values(leafFiles(paths, leaf)))];
+  const existing = files.find((file) => existsSync(file));
+  if (existing !== undefined) {
     throw new Refused(
-      `${found} is there already and stays as it is; --renew replaces what the authority has signed`,
+      `${existing} already exists and was not changed; --renew replaces the certificates that the authority signed`,
     );
   }
-  // Both processes' accounts read here; each key is its own account's.
+  // The accounts of both processes read the folder; each key is readable only by its owner.
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(caKeyFile), { recursive: true, mode: 0o700 });
   const authority = issueCertificate({
@@ -80,50 +68,51 @@ function create({ place, days, names }: Wanted): void {
   });
   replaceFiles([
     ...filesOf({ certFile: caFile, keyFile: caKeyFile }, authority),
-    ...leaves.flatMap((leaf) => issueLeaf(place, leaf, names[leaf] ?? namesDefault[leaf], days, authority)),
+    ...issueLeaf(paths, "server", serverNames ?? namesDefault.server, leafDays, authority),
+    ...issueLeaf(paths, "client", namesDefault.client, leafDays, authority),
   ]);
 }
 
 /**
- * Makes both certificates anew. The authority stays, so each end goes on trusting the other, whichever reads its new files
- * first.
+ * Reissues both certificates. If `serverNames` is `null`, the server's keeps its names. The authority does not change, so
+ * the two ends may load their new files in any order.
  *
- * @throws {Refused} without the authority and its key
+ * @throws {Refused} if the authority or its key is missing, or the authority has less than a day left
  */
-function renew({ place, days, names }: Wanted): void {
-  const { caFile, caKeyFile } = place;
+function renew(paths: Paths, serverNames: readonly string[] | null): void {
+  const { caFile, caKeyFile } = paths;
   for (const file of [caFile, caKeyFile]) {
     if (!existsSync(file)) {
       throw new Refused(
-        `${file} is not there, and a renewal needs it; --ca-key FILE names the authority's key where it is kept`,
+        `${file} does not exist, and a renewal needs it; if the authority's key is stored elsewhere, pass --ca-key FILE`,
       );
     }
   }
   const ca = readPair({ certFile: caFile, keyFile: caKeyFile });
-  if (ca === null || !ca.fitsKey) throw new Refused(`${caKeyFile} is not the key of ${caFile}`);
+  if (ca === null || !ca.isKeyMatching) {
+    throw new Refused(`${caKeyFile} is not the key for ${caFile}, or one of them is invalid`);
+  }
   const leftDays = Math.floor((Date.parse(ca.certificate.validTo) - Date.now()) / dayMs);
   if (leftDays < 1) {
     throw new Refused(
-      `The authority ${caFile} has expired; make another one in an empty folder, for both processes`,
+      `The authority ${caFile} has expired or expires within a day; create a new one in an empty folder, for both processes`,
     );
   }
   replaceFiles(leaves.flatMap((leaf) => {
-    const before = readPair({ certFile: certFile(place, leaf), keyFile: keyFile(place, leaf) });
-    const kept = before === null ? namesDefault[leaf] : namesOf(before.certificate);
-    // A certificate must not outlive its authority's.
-    return issueLeaf(place, leaf, names[leaf] ?? kept, Math.min(days, leftDays), ca);
+    const before = readPair(leafFiles(paths, leaf));
+    const previous = before === null ? namesDefault[leaf] : certificateNames(before.certificate);
+    const names = leaf === "server" ? serverNames ?? previous : previous;
+    // A certificate must not outlive the authority.
+    return issueLeaf(paths, leaf, names, Math.min(leafDays, leftDays), ca);
   }));
 }
 
-function issueLeaf(place: Place, leaf: Leaf, names: readonly string[], days: number, issuer: Credentials) {
-  const files = { certFile: certFile(place, leaf), keyFile: keyFile(place, leaf) };
-  return filesOf(files, issueCertificate({ name: names[0] ?? leaf, names, use: leaf, days, issuer }));
+function issueLeaf(paths: Paths, leaf: Leaf, names: readonly string[], days: number, issuer: Credentials) {
+  const credentials = issueCertificate({ name: names[0] ?? leaf, names, use: leaf, days, issuer });
+  return filesOf(leafFiles(paths, leaf), credentials);
 }
 
-const leafDaysDefault = 365;
-const leafDaysMax = 3_650;
-
-function placeOf(input: Input): Place {
+function parsePaths(input: Input): Paths {
   const folder = resolve(input.first);
   return {
     folder,
@@ -132,81 +121,86 @@ function placeOf(input: Input): Place {
   };
 }
 
-/** DNS names and addresses, with commas between them. */
-function parseNames(text: string, option: string): string[] {
+/** Parses comma-separated DNS names and IP addresses. */
+function parseServerNames(text: string): string[] {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
   const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
   const shape = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
-  const wrong = names.find((name) => isIP(name) === 0 && !shape.test(name));
-  if (names.length === 0 || wrong !== undefined) {
-    throw new WrongUsage(`--${option} must be names such as actions.internal or addresses: ${text}`);
+  const invalid = names.find((name) => isIP(name) === 0 && !shape.test(name));
+  if (names.length === 0 || invalid !== undefined) {
+    throw new UsageError(`--server-name must be names such as actions.internal, or addresses: ${text}`);
   }
-  // RFC 5280, ub-common-name.
+  // Source: RFC 5280, ub-common-name.
   if ((names[0] as string).length > 64) {
-    throw new WrongUsage(`--${option} begins with a name over 64 characters`);
+    throw new UsageError("--server-name: the first name is longer than 64 characters");
   }
   return names;
 }
 
-/** The lines for the settings files of both processes. */
-function settingsOf(place: Place, server: readonly string[], client: readonly string[]) {
+/** Returns the settings with which both processes use the certificates. */
+function processSettings(paths: Paths, server: readonly string[], client: readonly string[]) {
   const host = server.find((name) => isIP(name) === 0) ?? server[0] ?? "localhost";
+  const [serverFiles, clientFiles] = [leafFiles(paths, "server"), leafFiles(paths, "client")];
   return {
     actions: {
-      ACTIONS_SERVER_CERT_FILE: certFile(place, "server"),
-      ACTIONS_SERVER_KEY_FILE: keyFile(place, "server"),
-      ACTIONS_CLIENT_CA_FILE: place.caFile,
+      ACTIONS_SERVER_CERT_FILE: serverFiles.certFile,
+      ACTIONS_SERVER_KEY_FILE: serverFiles.keyFile,
+      ACTIONS_CLIENT_CA_FILE: paths.caFile,
       ACTIONS_CLIENT_NAME: client[0] ?? "",
     },
     service: {
       ACTIONS_URL: `https://${isIP(host) === 6 ? `[${host}]` : host}:9443`,
-      ACTIONS_CA_FILE: place.caFile,
-      ACTIONS_CLIENT_CERT_FILE: certFile(place, "client"),
-      ACTIONS_CLIENT_KEY_FILE: keyFile(place, "client"),
+      ACTIONS_CA_FILE: paths.caFile,
+      ACTIONS_CLIENT_CERT_FILE: clientFiles.certFile,
+      ACTIONS_CLIENT_KEY_FILE: clientFiles.keyFile,
     },
   };
 }
 
-function replyOf(place: Place, isRenewal: boolean): Reply {
+function certificatesReply(paths: Paths, isRenewal: boolean): Reply {
   const read = (file: string) => {
     const certificate = new X509Certificate(readFileSync(file));
-    return { file, names: namesOf(certificate), expires_at: new Date(certificate.validTo).toISOString() };
+    return {
+      file,
+      names: certificateNames(certificate),
+      expires_at: new Date(certificate.validTo).toISOString(),
+    };
   };
-  const ca = read(place.caFile);
-  const [server, client] = [read(certFile(place, "server")), read(certFile(place, "client"))] as const;
-  const settings = settingsOf(place, server.names, client.names);
+  const ca = read(paths.caFile);
+  const readLeaf = (leaf: Leaf) => read(leafFiles(paths, leaf).certFile);
+  const [server, client] = [readLeaf("server"), readLeaf("client")];
+  const settings = processSettings(paths, server.names, client.names);
   const lines = (values: Readonly<Record<string, string>>) =>
     Object.entries(values).map(([name, value]) => `${name}=${value}`).join("\n");
   const until = ({ file, expires_at: at }: typeof ca) => `${file}, until ${shortTime(at)} UTC`;
-  const made = record([
+  const summary = record([
     ["Authority", until(ca)],
     ["Server", `${until(server)}, for ${server.names.join(", ")}`],
     ["Client", `${until(client)}, for ${client.names.join(", ")}`],
   ]);
-  const renewed =
-    `Running processes take up the new files within seconds; their log says certificate_renewed.`;
-  const madeNew = `For the actions process, such as /etc/lead-intake/actions.env:
+  const renewedText = `Running processes load the new files within seconds and log certificate_renewed.`;
+  const createdText = `For the actions process, such as /etc/lead-intake/actions.env:
 ${lines(settings.actions)}
 
 For the service, such as /etc/lead-intake/intake.env:
 ${lines(settings.service)}
 
-Each key is for one process alone. With the accounts of scripts/systemd/:
-chown lead-actions ${keyFile(place, "server")}
-chown lead-intake ${keyFile(place, "client")}
+Only one process may read each key. With the accounts of scripts/systemd/:
+chown lead-actions ${settings.actions.ACTIONS_SERVER_KEY_FILE}
+chown lead-intake ${settings.service.ACTIONS_CLIENT_KEY_FILE}
 
-The authority's key, ${place.caKeyFile}, is for no process: anyone who has it can impersonate either end.
-Keep it off this machine; ctl certificates ${place.folder} --renew --ca-key FILE needs it again.`;
+No process needs the authority's key, ${paths.caKeyFile}: anyone who has it can impersonate either end.
+Keep it off this machine. You need it again for ctl certificates ${paths.folder} --renew --ca-key FILE.`;
   return {
     json: {
-      folder: place.folder,
+      folder: paths.folder,
       renewed: isRenewal,
-      ca: { file: ca.file, key_file: place.caKeyFile, expires_at: ca.expires_at },
+      ca: { file: ca.file, key_file: paths.caKeyFile, expires_at: ca.expires_at },
       server,
       client,
       settings,
     },
-    text: `${made}\n\n${isRenewal ? renewed : madeNew}`,
+    text: `${summary}\n\n${isRenewal ? renewedText : createdText}`,
   };
 }
 
@@ -216,44 +210,31 @@ const certificates: Command = {
   options: {
     "server-name": {
       value: "NAME,…",
-      description: `by what the service reaches the actions process; ${
+      description: `host names and addresses of the actions process; default ${
         namesDefault.server.join(",")
-      } when left out`,
+      }`,
     },
-    "client-name": {
-      value: "NAME",
-      description: `for ACTIONS_CLIENT_NAME; ${namesDefault.client[0]} when left out`,
-    },
-    days: { value: "N", description: `how long the two are good; ${leafDaysDefault} when left out` },
-    "ca-key": { value: "FILE", description: "the authority's key; DIR/authority/ca.key when left out" },
-    renew: { description: "new certificates and keys by the same authority, with the names that they had" },
+    "ca-key": { value: "FILE", description: "the authority's key; default DIR/authority/ca.key" },
+    renew: { description: "issue new certificates and keys from the same authority, with the same names" },
   },
-  summary: "Make the certificates between the service and the actions process, or renew them",
-  notes: `Makes a private authority, a certificate of the actions process and one of the service,
-and prints the settings for both. Nothing is overwritten without --renew, which
-keeps the authority, the owners and modes of the files. ctl doctor says when it is time.`,
+  summary: "Create or renew the certificates of the service and the actions process",
+  notes: `Creates a private authority and one certificate each for the actions process and the service, and
+prints the settings for both. Nothing is overwritten without --renew, which keeps the authority, and
+the files' owners and modes. The certificates are valid for a year; ctl doctor warns before they expire.`,
   prepare: needsNoStore,
-  prepareAlone(input) {
-    const place = placeOf(input);
-    const text = (option: string) => input.option(option);
-    const [server, client] = [text("server-name"), text("client-name")];
-    const wanted: Wanted = {
-      place,
-      days: parseCount(text("days") ?? String(leafDaysDefault), "--days", leafDaysMax),
-      names: {
-        ...(server === undefined ? {} : { server: parseNames(server, "server-name") }),
-        ...(client === undefined ? {} : { client: parseNames(client, "client-name") }),
-      },
-    };
+  prepareWithoutStore(input) {
+    const paths = parsePaths(input);
+    const text = input.option("server-name");
+    const serverNames = text === undefined ? null : parseServerNames(text);
     const isRenewal = input.has("renew");
     return () => {
       try {
-        if (isRenewal) renew(wanted);
-        else create(wanted);
-        return Promise.resolve(replyOf(place, isRenewal));
+        if (isRenewal) renew(paths, serverNames);
+        else create(paths, serverNames);
+        return Promise.resolve(certificatesReply(paths, isRenewal));
       } catch (error) {
         if (error instanceof Refused) throw error;
-        throw new Refused(`The certificates could not be made: ${(error as Error).message}`, {
+        throw new Refused(`The certificates could not be issued: ${(error as Error).message}`, {
           cause: error,
         });
       }
@@ -261,5 +242,4 @@ keeps the authority, the owners and modes of the files. ctl doctor says when it 
   },
 };
 
-/** The command. */
 export const certificatesCommands: readonly Command[] = [certificates];

@@ -1,4 +1,4 @@
-/** `ctl collision …` */
+/** Defines the `ctl collision` commands. */
 
 import {
   acceptCollision,
@@ -9,7 +9,7 @@ import {
   type StoredCollision,
 } from "#src/store/operator/collisions.ts";
 import { type Command, Refused } from "./command.ts";
-import { contentName, contentPairs, spliced } from "./lead.ts";
+import { contentName, contentPairs, verbatimJson } from "./lead.ts";
 import { block, record, shortTime, table } from "./terminal.ts";
 import { parseId } from "./values.ts";
 import { listCommand } from "./list.ts";
@@ -17,16 +17,17 @@ import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 const list = listCommand({
   words: "collision list",
-  isOfTenant: true,
+  isTenantScoped: true,
   options: {
-    open: { description: "only those neither accepted nor dismissed" },
-    other: { description: "only those of another person: phone or email differ" },
+    open: { description: "only collisions that are neither accepted nor dismissed" },
+    other: { description: "only collisions that may be from a person other than the first event's" },
   },
   limit: 50,
-  summary: "List leads that came under an Idempotency-Key of another lead",
-  notes: `Such a post was answered 200 duplicate and kept aside. One of another person is a lost lead:
-ctl collision accept delivers it, ctl collision dismiss takes it off the open ones. Tell the
-sender: its Idempotency-Keys need a namespace of their own.`,
+  summary: "List leads that reused the Idempotency-Key of another lead",
+  notes: `The service answered 200 duplicate and set the post aside. PERSON is different if the phone or email
+differs, or if neither can be compared. If the post is from another person, its lead is lost until
+ctl collision accept delivers it; ctl collision dismiss closes the collision. Tell the sender to prefix
+its Idempotency-Keys with its own name.`,
   prepare: (input) => (pool, page) =>
     listCollisions(pool, { ...page, isOpen: input.has("open"), otherPerson: input.has("other") }),
   empty: "No collisions.",
@@ -34,7 +35,7 @@ sender: its Idempotency-Keys need a namespace of their own.`,
     "LAST (UTC)": (collision) => shortTime(collision.lastAt),
     ">ID": (collision) => collision.id,
     "STATE": (collision) => collision.state,
-    "PERSON": (collision) => collision.otherPerson ? "another" : "the same",
+    "PERSON": (collision) => collision.otherPerson ? "different" : "the same",
     "TENANT": (collision) => collision.tenant,
     "SOURCE": (collision) => collision.source,
     "IDEMPOTENCY-KEY": (collision) => collision.idempotencyKey ?? "-",
@@ -47,14 +48,12 @@ sender: its Idempotency-Keys need a namespace of their own.`,
 const show: Command = {
   words: "collision show",
   positionals: ["ID"],
-  summary: "Show what was kept aside beside the lead that was accepted",
+  summary: "Compare a collision with the lead that was accepted",
   prepare(input) {
     const id = parseId(input.first, "ctl collision list");
     return async (pool) => {
       const collision = await readCollision(pool, id);
-      if (collision === null) {
-        throw new Refused(none(id));
-      }
+      if (collision === null) throw noSuchCollision(id);
       return { json: collisionJson(collision), text: collisionText(collision) };
     };
   },
@@ -64,14 +63,14 @@ function collisionJson({ kind, lead, extra, raw, accepted, ...heading }: StoredC
   const name = contentName(kind);
   return {
     ...snakeCased(heading),
-    [name]: spliced(lead),
-    extra: spliced(extra ?? "{}"),
+    [name]: verbatimJson(lead),
+    extra: verbatimJson(extra ?? "{}"),
     raw,
     accepted: {
       source: accepted.source,
       received_at: accepted.receivedAt,
-      [name]: spliced(accepted.lead),
-      extra: spliced(accepted.extra ?? "{}"),
+      [name]: verbatimJson(accepted.lead),
+      extra: verbatimJson(accepted.extra ?? "{}"),
     },
   };
 }
@@ -84,12 +83,12 @@ function stateText({ state, settledAt, acceptedEventId }: ListedCollision): stri
 
 function collisionText(collision: StoredCollision): string {
   const { accepted } = collision;
-  const aside = new Map(collision.lead === null ? [] : contentPairs(collision.kind, collision.lead));
+  const setAside = new Map(collision.lead === null ? [] : contentPairs(collision.kind, collision.lead));
   const stored = new Map(accepted.lead === null ? [] : contentPairs(collision.kind, accepted.lead));
-  if (collision.extra !== null) aside.set("extra", collision.extra);
+  if (collision.extra !== null) setAside.set("extra", collision.extra);
   if (accepted.extra !== null) stored.set("extra", accepted.extra);
-  const differing = [...new Set([...stored.keys(), ...aside.keys()])]
-    .filter((name) => stored.get(name) !== aside.get(name));
+  const differing = [...new Set([...stored.keys(), ...setAside.keys()])]
+    .filter((name) => stored.get(name) !== setAside.get(name));
   return [
     record([
       ["Collision", collision.id],
@@ -98,29 +97,34 @@ function collisionText(collision: StoredCollision): string {
       ["Idempotency-Key", collision.idempotencyKey ?? "-"],
       ["Posted", `${collision.count} × from ${collision.firstAt} to ${collision.lastAt}`],
       ["State", stateText(collision)],
-      ["Person", collision.otherPerson ? "another: phone or email differ" : "the same"],
+      [
+        "Person",
+        collision.otherPerson
+          ? "different: the phone or email differs, or neither can be compared"
+          : "the same",
+      ],
       ["First event", `${collision.eventId} (source ${accepted.source}, ${accepted.receivedAt})`],
     ]),
-    `Where they differ\n${
-      table(differing, "  nowhere, or erased", {
+    `Differences\n${
+      table(differing, "  none, or erased", {
         "  FIELD": (name) => `  ${name}`,
         "ACCEPTED": (name) => stored.get(name) ?? "-",
-        "KEPT ASIDE": (name) => aside.get(name) ?? "-",
+        "SET ASIDE": (name) => setAside.get(name) ?? "-",
       })
     }`,
-    `Kept aside, as posted\n${collision.raw === null ? "  erased" : block(collision.raw)}`,
+    `Body as posted\n${collision.raw === null ? "  erased" : block(collision.raw)}`,
   ].join("\n\n");
 }
 
-const none = (id: string) => `There is no collision ${id}; ctl collision list shows those there are`;
+const noSuchCollision = (id: string) => new Refused(`There is no collision ${id}; see ctl collision list`);
 
 const accept: Command = {
   words: "collision accept",
   positionals: ["ID"],
-  summary: "Accept what was kept aside as a lead of its own",
-  notes: `It gets an event of its own, received now, with the tenant, key and source of its post and without
-an Idempotency-Key, and is delivered as any other. Its cost is charged. Who accepted it is noted
-in the audit; ctl collision show and ctl lead show name both events.`,
+  summary: "Accept a collision as a separate lead",
+  notes: `The collision becomes a separate event, received now, with the tenant, key and source of its post
+and without an Idempotency-Key, and is delivered like any other. Its cost is charged. The audit records who
+accepted it; ctl collision show and ctl lead show name both events.`,
   prepare(input) {
     const id = parseId(input.first, "ctl collision list");
     return async (pool) => {
@@ -129,20 +133,20 @@ in the audit; ctl collision show and ctl lead show name both events.`,
         case "accepted":
           return {
             json: { id, accepted_event_id: outcome.eventId },
-            text: `Accepted as ${outcome.eventId}; it is due at once.`,
+            text: `Accepted as ${outcome.eventId}; delivery starts immediately.`,
           };
         case "already":
           throw new Refused(
-            `Collision ${id} has been accepted already; ctl lead show ${outcome.eventId} tells what became of it`,
+            `Collision ${id} has already been accepted; ctl lead show ${outcome.eventId} shows its delivery`,
           );
         case "erased":
           throw new Refused(`Collision ${id} has been erased; there is nothing left to accept`);
         case "busy":
           throw new Refused(
-            `Nothing was done: an erasure that may include collision ${id} is running, or its key is being revoked; try again in a minute`,
+            `Nothing was changed: an erasure that may include collision ${id} is running, or its key is being revoked; try again in a minute`,
           );
         case "unknown":
-          throw new Refused(none(id));
+          throw noSuchCollision(id);
       }
     };
   },
@@ -151,19 +155,19 @@ in the audit; ctl collision show and ctl lead show name both events.`,
 const dismiss: Command = {
   words: "collision dismiss",
   positionals: ["ID…"],
-  summary: "Leave collisions where they are, and off the list of the open ones",
-  notes: `Each can still be shown and accepted. Who dismissed it is noted in the audit. One that is settled
-already stays as it is.`,
+  summary: "Close collisions without accepting them",
+  notes:
+    `You can still show and accept them. The audit records who dismissed them. A collision that is already
+settled does not change.`,
   prepare(input) {
     const ids = input.positionals.map((text) => parseId(text, "ctl collision list"));
     return async (pool) => {
       for (const id of ids) {
-        if (await dismissCollision(pool, id, null) === "unknown") throw new Refused(none(id));
+        if (await dismissCollision(pool, id, null) === "unknown") throw noSuchCollision(id);
       }
       return { json: { ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
     };
   },
 };
 
-/** The commands of this noun. */
 export const collisionCommands: readonly Command[] = [list, show, accept, dismiss];

@@ -1,15 +1,12 @@
-/**
- * What a command of the operator's tool is: its words, what it takes, and what it does. The help is
- * made from the same data as the parser.
- */
+/** Defines commands and parses their arguments. The parser and the help use the same definitions. */
 
 import { parseArgs } from "node:util";
 import type { Environment } from "#src/settings/reader.ts";
 import type { Pool } from "#src/store/pool.ts";
 
-/** The command line is wrong: the message, what is wrong in detail and the command's usage go to stderr, exit 2. */
-export class WrongUsage extends Error {
-  override readonly name = "WrongUsage";
+/** An invalid command line; exit status 2. The message, the details and the command's usage are printed to stderr. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
   readonly details: readonly string[];
 
   constructor(message: string, details: readonly string[] = []) {
@@ -18,84 +15,82 @@ export class WrongUsage extends Error {
   }
 }
 
-/** The store says no, or has no such thing: the message says what and what to do, exit 1. */
+/** A command that cannot be carried out; exit status 1. The message states the cause and, if there is one, the remedy. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
 
-/** What a command answers; one of the two is printed. */
+/** The result of a command; `text` or, with `--json`, `json` is printed. */
 export interface Reply {
-  /** For `--json`: one document, see `renderJson`. */
+  /** The document for `--json`; see `renderJson`. */
   readonly json: unknown;
-  /** For a person; control characters from the store are escaped already. */
+  /** The text output, in which stored text is already escaped. */
   readonly text: string;
-  /** For a person too, on stderr: what was done, was done, but is perhaps not what was meant. */
+  /** Printed to stderr if the command succeeded but may not have done what you meant. */
   readonly warning?: string | undefined;
-  /** What was asked for was found out, and is not well: exit 1. */
-  readonly isBad?: boolean;
+  /** Whether the command ran and found failures; the exit status is then 1. */
+  readonly hasFailures?: boolean;
 }
 
-/** One option of a command. */
 export interface OptionRule {
-  /** What stands for the value in the help; an option without it is a switch. */
+  /** The value's placeholder in the help; an option without one is a switch. */
   readonly value?: string;
   readonly required?: true;
-  /** It may be given several times; see `Input.options`. */
-  readonly several?: true;
+  /** Whether the option is repeatable; see `Input.options`. */
+  readonly isRepeatable?: true;
   readonly description: string;
 }
 
-/** One command. */
 export interface Command {
-  /** The two words that name it, such as `key issue`, or the one of a command without a verb. */
+  /** The command's name, such as `key issue` or `erase`. */
   readonly words: string;
-  /** Names of what stands without an option; a last one with `…` may be repeated, one in brackets left out. */
+  /** The names of the positional arguments; `…` after the last one makes it repeatable, brackets make it optional. */
   readonly positionals?: readonly string[];
   readonly options?: Readonly<Record<string, OptionRule>>;
-  /** One line, for the overview. */
+  /** One line, shown in the overview and in the command's help. */
   readonly summary: string;
-  /** What else the help of the command says. */
+  /** Further paragraphs of the command's help. */
   readonly notes?: string;
   /**
-   * Checks the arguments and returns what is left to do, so that wrong usage never reaches the store.
+   * Checks the arguments and returns the function that runs the command, so that usage errors never reach the store.
    *
-   * @throws {WrongUsage}
+   * @throws {UsageError}
    */
   readonly prepare: (input: Input) => (pool: Pool) => Promise<Reply>;
   /**
-   * Checks arguments with which the command needs no store, and returns what is left to do; `null`: it needs one.
+   * Like `prepare`, but for a run without the store; returns `null` for arguments that need the store.
    *
-   * @throws {WrongUsage}
+   * @throws {UsageError}
    */
-  readonly prepareAlone?: (input: Input) => (() => Promise<Reply>) | null;
+  readonly prepareWithoutStore?: (input: Input) => (() => Promise<Reply>) | null;
 }
 
-/** What a command is run in. */
-export interface Surroundings {
+/** The dependencies of commands, other than the store. */
+export interface CommandContext {
   readonly environment: Environment;
-  /** Whether stdout shows colors. */
+  /** Whether to print colors. */
   readonly isColored: boolean;
   /**
-   * The address of the database.
+   * Returns the database URL.
    *
-   * @throws {Error} with what to do, when there is none, or its file cannot be read
+   * @throws {Error} if none is set or its file cannot be read
    */
   findDatabaseUrl(): string;
-  /** The settings of the `npm start` that runs here; `null` without one. */
+  /** Returns the settings of the `npm start` running on this machine, or `null`. */
   developmentSettings(): Environment | null;
 }
 
 type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
-/** For `prepare` of a command that has {@linkcode Command.prepareAlone} for whatever it is given. */
+/** The `prepare` of commands whose {@linkcode Command.prepareWithoutStore} never returns `null`. */
 export function needsNoStore(): never {
-  throw new Error("A command that needs no store was given one");
+  throw new Error("This command does not use the store");
 }
 
-/** What was given on the command line, checked against the command's table. */
+/** The arguments of a command line, checked against the command's definition. */
 export class Input {
   readonly positionals: readonly string[];
-  /** Print JSON. */
+  /** Whether to print JSON. */
   readonly json: boolean;
   readonly #values: Values;
 
@@ -105,26 +100,26 @@ export class Input {
     this.#values = values;
   }
 
-  /** The first argument of a command that takes one. */
+  /** The first positional argument, for commands that require one. */
   get first(): string {
     return this.positionals[0] as string;
   }
 
-  /** The value of an option, or `undefined` when it is not given. */
+  /** Returns the value of an option, or `undefined` if it is not given. */
   option(name: string): string | undefined {
     const value = this.#values[name];
     return typeof value === "string" ? value : undefined;
   }
 
-  /** The values of an option that may be given several times, in their order. */
+  /** Returns the values of a repeatable option, in order. */
   options(name: string): readonly string[] {
     return [this.#values[name] ?? []].flat().filter((value) => typeof value === "string");
   }
 
-  /** The value of an option that must be given. */
+  /** Returns the value of a required option. */
   required(name: string): string {
     const value = this.option(name);
-    if (value === undefined) throw new WrongUsage(`--${name} is missing`);
+    if (value === undefined) throw new UsageError(`--${name} is missing`);
     return value;
   }
 
@@ -135,9 +130,9 @@ export class Input {
 }
 
 /**
- * Reads what follows a command's words.
+ * Parses the arguments after a command's words.
  *
- * @throws {WrongUsage} for an unknown or repeated option, a missing or surplus argument
+ * @throws {UsageError} for an unknown or repeated option, and for a missing or surplus argument
  */
 export function parseInput(command: Command, argv: readonly string[]): Input {
   const { positionals: names = [], options: rules = {} } = command;
@@ -145,7 +140,7 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   for (const [name, rule] of Object.entries(rules)) {
     options[name] = {
       type: rule.value === undefined ? "boolean" : "string",
-      multiple: rule.several === true,
+      multiple: rule.isRepeatable === true,
     };
   }
   const { values, positionals, tokens } = parseStrictly(argv, options);
@@ -153,20 +148,20 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
   const seen = new Set<string>();
   for (const token of tokens) {
     if (token.kind !== "option" || options[token.name]?.multiple) continue;
-    if (seen.has(token.name)) throw new WrongUsage(`--${token.name} is given twice`);
+    if (seen.has(token.name)) throw new UsageError(`--${token.name} is given twice`);
     seen.add(token.name);
   }
   const missing = names[positionals.length];
   if (missing !== undefined && !missing.startsWith("[")) {
-    throw new WrongUsage(`${missing.replace("…", "")} is missing`);
+    throw new UsageError(`${missing.replace("…", "")} is missing`);
   }
   if (positionals.length > names.length && names.at(-1)?.includes("…") !== true) {
-    throw new WrongUsage(`Surplus argument: ${positionals[names.length]}`);
+    throw new UsageError(`Unexpected argument: ${positionals[names.length]}`);
   }
   const absent = Object.entries(rules)
     .filter(([name, rule]) => rule.required === true && values[name] === undefined)
     .map(([name]) => `--${name}`);
-  if (absent.length > 0) throw new WrongUsage(`Missing: ${absent.join(", ")}`);
+  if (absent.length > 0) throw new UsageError(`Missing: ${absent.join(", ")}`);
   return new Input(positionals, values);
 }
 
@@ -179,8 +174,8 @@ function parseStrictly(argv: readonly string[], options: Record<string, ParsedOp
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true, tokens: true });
   } catch (error) {
-    // Its first sentence names the option; the rest is advice for other programs.
+    // The first sentence of Node's message names the option; the rest is advice to developers.
     const [sentence] = (error as Error).message.split(/[.\n]/);
-    throw new WrongUsage(sentence ?? "Wrong arguments");
+    throw new UsageError(sentence ?? "Invalid arguments");
   }
 }

@@ -1,11 +1,11 @@
-/** `ctl dead …` */
+/** Defines the `ctl dead` commands. */
 
 import { deadBatches, listDeadLetters, replayDead } from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
 import { readEvents, type StoredEvent, summaryJson } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { readEffects } from "#src/store/operator/event_effects.ts";
-import { type Command, Refused, type Reply, WrongUsage } from "./command.ts";
+import { type Command, Refused, type Reply, UsageError } from "./command.ts";
 import { contentJson, eventText } from "./lead.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
 import { counted, firstOf, shortTime } from "./terminal.ts";
@@ -13,9 +13,9 @@ import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 const list = listCommand({
   words: "dead list",
-  isOfTenant: true,
+  isTenantScoped: true,
   limit: 50,
-  summary: "List dead letters, the newest first",
+  summary: "List dead letters, newest first",
   prepare: () => listDeadLetters,
   empty: "No dead letters.",
   columns: {
@@ -33,7 +33,7 @@ const list = listCommand({
 const show: Command = {
   words: "dead show",
   positionals: ["EVENT_ID"],
-  summary: "Show a dead letter: all that was accepted, and every attempt",
+  summary: "Show a dead letter with its content and every attempt",
   prepare: (input) => async (pool) => {
     const id = input.first;
     const [event] = await readEvents(pool, [id]);
@@ -58,83 +58,85 @@ const replay: Command = {
   words: "dead replay",
   positionals: ["[EVENT_ID…]"],
   options: {
-    all: { description: "every dead letter, instead of ids" },
-    tenant: { value: "SLUG", description: "with --all: only this tenant's" },
-    "dry-run": { description: "show what would be replayed, and change nothing" },
+    all: { description: "replay every dead letter, instead of naming ids" },
+    tenant: { value: "SLUG", description: "with --all: only this tenant" },
+    "dry-run": { description: "show what would be replayed without changing anything" },
   },
   summary: "Send dead letters again",
-  notes: `It is due at once, with attempts that go on from those made before; every attempt stays
-in the history. When the actions tier refuses it once more, it is dead again at once:
-repair the cause, then replay. While the tier cannot be reached it waits, as a lead does.
+  notes: `Delivery starts immediately. The numbering of attempts continues, and every attempt stays in the
+history. If the actions tier refuses an event again, it is dead again at once, so fix the cause first.
+While the tier cannot be reached, the event waits like any other.
 
-When an id is not dead, nothing is replayed and the message names it. --all goes in
-batches; stopped half-way, run it again: what is replayed is no longer dead.
---json prints {"replayed":[ids],"dry_run":false}, in the order of the ids.`,
+If an id is not dead, nothing is replayed and the message names the id. --all works in batches. If it
+is interrupted, run it again: replayed letters are no longer dead.
+--json prints {"replayed":[ids],"dry_run":false}, with the ids sorted.`,
   prepare(input) {
     const ids = [...new Set(input.positionals)].sort();
     const all = input.has("all");
     const isDryRun = input.has("dry-run");
-    if (all && ids.length > 0) throw new WrongUsage("--all goes without EVENT_ID");
-    if (!all && ids.length === 0) throw new WrongUsage("EVENT_ID or --all is missing");
-    if (!all && input.option("tenant") !== undefined) throw new WrongUsage("--tenant goes with --all");
+    if (all && ids.length > 0) throw new UsageError("--all cannot be combined with EVENT_ID");
+    if (!all && ids.length === 0) throw new UsageError("EVENT_ID or --all is required");
+    if (!all && input.option("tenant") !== undefined) throw new UsageError("--tenant requires --all");
     return async (pool) => {
-      if (!all) return replayReply(await replayThese(pool, ids, isDryRun), isDryRun);
+      if (!all) return replayReply(await replayIds(pool, ids, isDryRun), isDryRun);
       const tenantId = await optionalTenantId(pool, input.option("tenant"));
       return replayReply(await replayAll(pool, tenantId, isDryRun), isDryRun);
     };
   },
 };
 
-const done: Command = {
+const markDone: Command = {
   words: "dead done",
   positionals: ["EVENT_ID…"],
   summary: "Mark dead letters as delivered, without sending them",
-  notes: `For a lead that was brought to the customer by hand, or that ctl restored holds and that the
-customer has found with its event id. It is due at once: the actions process finds all of its
-effects done. When an id is not dead, nothing is changed and the message names it.`,
+  notes: `Use it for a lead that you gave to the customer by hand, or that ctl restored holds and the customer
+already has. The actions process then treats all its effects as done. If an id is not dead, nothing is
+changed and the message names the id.`,
   prepare(input) {
     const ids = [...new Set(input.positionals)].sort();
     return async (pool) => {
-      await refuseOthers(pool, ids, "nothing was changed");
+      await requireDead(pool, ids, "nothing was changed");
       const settled = await settleDeadAsDone(pool, ids);
       return {
         json: { done: settled },
-        text: `Nothing more is sent of ${counted(settled.length, "dead letter")}.`,
+        text: `Marked ${counted(settled.length, "dead letter")} as delivered; nothing more is sent.`,
       };
     };
   },
 };
 
-async function refuseOthers(pool: Pool, ids: readonly string[], consequence: string): Promise<void> {
+async function requireDead(pool: Pool, ids: readonly string[], consequence: string): Promise<void> {
   const events = await readEvents(pool, ids);
   const others = ids.map((id, index) => [id, events[index] ?? null] as const)
     .filter(([, event]) => event?.delivery.state !== "dead");
   if (others.length > 0) throw new Refused(`${notDead(others)}; ${consequence}`);
 }
 
-async function replayThese(
+async function replayIds(
   pool: Pool,
   ids: readonly string[],
   isDryRun: boolean,
 ): Promise<readonly string[]> {
-  await refuseOthers(pool, ids, "nothing was replayed");
+  await requireDead(pool, ids, "nothing was replayed");
   if (isDryRun) return ids;
   const replayed = new Set(await replayDead(pool, ids));
   const missed = ids.filter((id) => !replayed.has(id));
   if (missed.length > 0) {
     throw new Refused(
-      `Another operator has replayed ${missed.join(", ")} meanwhile; ${replayed.size} were replayed`,
+      `Another command replayed or removed ${
+        missed.join(", ")
+      } in the meantime; this one replayed ${replayed.size}`,
     );
   }
   return ids;
 }
 
 async function replayAll(pool: Pool, tenantId: number | null, isDryRun: boolean): Promise<string[]> {
-  const done: string[] = [];
+  const replayed: string[] = [];
   for await (const ids of deadBatches(pool, tenantId)) {
-    done.push(...(isDryRun ? ids : await replayDead(pool, ids)));
+    replayed.push(...(isDryRun ? ids : await replayDead(pool, ids)));
   }
-  return done;
+  return replayed;
 }
 
 function replayReply(ids: readonly string[], isDryRun: boolean): Reply {
@@ -147,9 +149,8 @@ function replayReply(ids: readonly string[], isDryRun: boolean): Reply {
 }
 
 function notDead(events: readonly (readonly [string, StoredEvent | null])[]): string {
-  const named = events.map(([id, event]) => `${id} (${event?.state ?? "there is no such event"})`);
-  return `Not dead: ${named.join(", ")}; ctl dead list shows what is`;
+  const named = events.map(([id, event]) => `${id} (${event?.state ?? "no such event"})`);
+  return `Not dead: ${named.join(", ")}; ctl dead list shows dead letters`;
 }
 
-/** The commands of this noun. */
-export const deadCommands: readonly Command[] = [list, show, replay, done];
+export const deadCommands: readonly Command[] = [list, show, replay, markDone];

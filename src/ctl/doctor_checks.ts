@@ -1,67 +1,66 @@
-/** The checks of `ctl doctor`: what each looks at, and what it finds. */
+/** Defines the checks of `ctl doctor`. */
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { ActionsConfig } from "#src/actions/config.ts";
-import { greetMailServer } from "#src/actions/smtp.ts";
+import { verifyMailServer } from "#src/actions/smtp.ts";
 import { isLoopbackHostname } from "#src/http/addresses.ts";
-import { chainDoubt, chainOf } from "#src/http/tls_files.ts";
+import { chainProblem, parseChain } from "#src/http/tls_files.ts";
 import type { Config } from "#src/settings/config.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import { publicSurfaces } from "#src/settings/surface_names.ts";
-import { failureSentence, storeFailure } from "#src/store/failure.ts";
+import { parseDatabaseUrl } from "#src/store/address.ts";
+import { classifyStoreFailure, describeStoreFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
 import { listTenants } from "#src/store/operator/tenants.ts";
 import type { Pool } from "#src/store/pool.ts";
-import { leftBehind, readRelease, readSchemaState } from "#src/store/schema/release.ts";
+import { readRelease, readSchemaState, tooOldMessage } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
-import { askActions } from "./actions_request.ts";
+import { requestActions } from "./actions_request.ts";
 import { counted } from "./terminal.ts";
 
-/** One line of the answer. */
 export interface Finding {
-  /** Green, yellow (it works, and should be seen to) or red (it does not work, or leads could be lost). */
+  /** Warning: it works but needs attention, or it was not checked. Failure: it does not work, or leads could be lost. */
   readonly state: "ok" | "warning" | "failure";
-  /** What is so; no secret. */
+  /** The result in words, without secrets. */
   readonly text: string;
-  /** The command or the setting that fixes it. */
+  /** The command or the setting that fixes the problem. */
   readonly fix?: string;
 }
 
-/** What there is to look at. */
-export interface Situation {
+export interface CheckInput {
   readonly environment: Environment;
-  /** The settings are a process's own, and not those of whoever runs the command. */
-  readonly isOfProcess: boolean;
-  /** `null`: none of its settings is there. */
+  /** Whether the settings are from `--settings` files, so that the database role is the process's. */
+  readonly hasProcessSettings: boolean;
+  /** The service's settings, even if some are invalid; `null` if none is set. */
   readonly service: Config | null;
+  /** The actions process's settings, even if some are invalid; `null` if none is set. */
   readonly actions: ActionsConfig | null;
-  /** `null`: no address of a database is known. */
+  /** The service's database or else the actions process's; `null` without a valid URL. */
   readonly database: Database | null;
-  /** By the login of the actions process, when the service's is {@linkcode Situation.database}. */
+  /** The actions process's database; `null` without a valid URL, or if it is {@linkcode CheckInput.database}. */
   readonly actionsDatabase: Database | null;
-  /** A file that a backup touches when it is done. */
+  /** A file that each backup touches when it ends. */
   readonly backupStamp: string | null;
-  /** The distinct values of `FORMS_LINK_SECRET`: the service and the actions process need the same one. */
+  /** The distinct values of `FORMS_LINK_SECRET` in the files; the service and the actions process must share one. */
   readonly linkSecrets: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
-/** A database, and what it says of itself. */
 export interface Database {
   readonly url: string;
-  /** The variable that names it. */
+  /** The variable that contains the URL. */
   readonly name: string;
   readonly pool: Pool;
-  /** Asked once, for all; rejects when it cannot be reached. */
+  /** Queries the server once for all checks; rejects if the query fails. */
   readonly facts: () => Promise<ServerFacts>;
 }
 
-/** A check. It may throw: then that is what was found. */
+/** A check. If `run` fails, the error is reported as a failure. */
 export interface Check {
   readonly name: string;
-  readonly run: (situation: Situation) => Finding[] | Promise<Finding[]>;
+  readonly run: (checkInput: CheckInput) => Finding[] | Promise<Finding[]>;
 }
 
 export const ok = (text: string): Finding => ({ state: "ok", text });
@@ -72,128 +71,135 @@ export const warning = (text: string, fix?: string): Finding => ({
 });
 export const failure = (text: string, fix?: string): Finding => ({ ...warning(text, fix), state: "failure" });
 
-/** Why something failed, in a word or a line. */
+/** Returns an error's code or, if the error has none or is from OpenSSL, the first line of its message. */
 export function codeOf(error: unknown): string {
   const { code, message } = error as { code?: string; message: string };
   return code === undefined || code.startsWith("ERR_OSSL") ? message.split("\n")[0] ?? "" : code;
 }
 
 const dayMs = 86_400_000;
-// Three weeks, because somebody may be away for two.
+// Three weeks, because an operator may be on leave for two.
 const warnBeforeMs = 21 * dayMs;
 
-const renewPublic =
-  "renew it where it was issued (such as: certbot renew); the service takes up the new files by itself";
-const renewPrivate = (file: string) => `ctl certificates ${dirname(file)} --renew`;
-const replaceAuthority = () => "ctl certificates DIR, in an empty folder; then both processes' settings";
+const publicRenewal =
+  "renew it where it was issued (such as certbot renew); the service loads the new files by itself";
+const privateRenewal = (file: string) => `ctl certificates ${dirname(file)} --renew`;
+const authorityReplacement = () =>
+  "run ctl certificates DIR in an empty folder, then change the settings of both processes";
 
 /**
- * The files with certificates, and how each is renewed. Whether the two ends of delivery accept each other's is found by
- * the check of the actions process, and whether a key belongs to its certificate by that of the settings.
+ * The certificate files, their keys, and how to renew them. The settings checks test whether a key belongs to its
+ * certificate, and the check "Actions tier" whether the two processes accept each other's certificates.
  */
 const certificateFiles: readonly (readonly [string, string | null, (file: string) => string])[] = [
-  ["TLS_CERT_FILE", "TLS_KEY_FILE", () => renewPublic],
-  ["ACTIONS_CLIENT_CERT_FILE", "ACTIONS_CLIENT_KEY_FILE", renewPrivate],
-  ["ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE", renewPrivate],
-  ["ACTIONS_CA_FILE", null, replaceAuthority],
-  ["ACTIONS_CLIENT_CA_FILE", null, replaceAuthority],
+  ["TLS_CERT_FILE", "TLS_KEY_FILE", () => publicRenewal],
+  ["ACTIONS_CLIENT_CERT_FILE", "ACTIONS_CLIENT_KEY_FILE", privateRenewal],
+  ["ACTIONS_SERVER_CERT_FILE", "ACTIONS_SERVER_KEY_FILE", privateRenewal],
+  ["ACTIONS_CA_FILE", null, authorityReplacement],
+  ["ACTIONS_CLIENT_CA_FILE", null, authorityReplacement],
 ];
 
-function certificates({ environment, nowMs }: Situation): Finding[] {
-  const found = certificateFiles.flatMap(([name, keyName, fixOf]) => {
+function certificates({ environment, nowMs }: CheckInput): Finding[] {
+  const findings = certificateFiles.flatMap(([name, keyName, fixOf]) => {
     const file = environment[name]?.trim() ?? "";
     if (file === "") return [];
     try {
-      const chain = chainOf(readFileSync(file, "utf8"));
+      const chain = parseChain(readFileSync(file, "utf8"));
       const [first] = chain;
-      if (first === undefined) throw new Error("no certificate is in it");
+      if (first === undefined) throw new Error("it contains no certificate");
       const keyFile = environment[keyName ?? ""]?.trim() ?? "";
-      const wrong = [
-        ...chain.flatMap((one) => ageOf(one, { name, nowMs, fix: fixOf(file) })),
-        ...(name === "TLS_CERT_FILE" ? publicDoubts(chain, environment) : []),
+      const problems = [
+        ...chain.flatMap((one) => checkValidity(one, { name, nowMs, fix: fixOf(file) })),
+        ...(name === "TLS_CERT_FILE" ? checkPublicChain(chain, environment) : []),
         ...(keyFile !== "" && existsSync(keyFile) && (statSync(keyFile).mode & 0o004) !== 0
-          ? [warning(`everybody on this machine can read ${keyName}`, `chmod 600 ${keyFile}`)]
+          ? [warning(`every user on this machine can read ${keyName}`, `chmod 600 ${keyFile}`)]
           : []),
       ];
-      return wrong.length > 0 ? wrong : [ok(`${name} is good until ${first.validTo}`)];
+      return problems.length > 0 ? problems : [ok(`${name} is valid until ${first.validTo}`)];
     } catch (error) {
-      return [failure(`${name} cannot be used: ${codeOf(error)}`, `${name} names it: ${file}`)];
+      return [failure(`${name} cannot be used: ${codeOf(error)}`, `check ${name}: ${file}`)];
     }
   });
-  return found.length > 0 ? found : [ok("the settings name none")];
+  return findings.length > 0 ? findings : [ok("no certificates are set")];
 }
 
-type Certificate = ReturnType<typeof chainOf>[number];
+type Certificate = ReturnType<typeof parseChain>[number];
 
-function ageOf(
+function checkValidity(
   { validFrom, validTo, subject }: Certificate,
   { name, nowMs, fix }: { readonly name: string; readonly nowMs: number; readonly fix: string },
 ): Finding[] {
-  const whose = subject.replaceAll("\n", ", ");
+  const owner = subject.replaceAll("\n", ", ");
   const leftMs = Date.parse(validTo) - nowMs;
-  if (leftMs <= 0) return [failure(`${name} has expired, ${validTo} (${whose})`, fix)];
+  if (leftMs <= 0) return [failure(`${name} expired on ${validTo} (${owner})`, fix)];
   if (Date.parse(validFrom) > nowMs) {
-    return [failure(`${name} is not valid before ${validFrom} (${whose})`, "timedatectl")];
+    return [failure(`${name} is not valid before ${validFrom} (${owner})`, "check the clock: timedatectl")];
   }
   if (leftMs > warnBeforeMs) return [];
   return [
-    warning(`${name} expires in ${counted(Math.floor(leftMs / dayMs), "day")}, ${validTo} (${whose})`, fix),
+    warning(
+      `${name} expires in ${counted(Math.floor(leftMs / dayMs), "day")}, on ${validTo} (${owner})`,
+      fix,
+    ),
   ];
 }
 
-/** What a client may refuse about the public certificate. */
-function publicDoubts(chain: readonly Certificate[], environment: Environment): Finding[] {
-  const doubt = chainDoubt(chain);
+/** Finds reasons why clients may reject the public certificate. */
+function checkPublicChain(chain: readonly Certificate[], environment: Environment): Finding[] {
+  const problem = chainProblem(chain);
   const unnamed = publicSurfaces.map((surface) => `${surface.toUpperCase()}_URL`).flatMap((variable) => {
     const url = environment[variable]?.trim() ?? "";
     const name = url.startsWith("https:") && URL.canParse(url) ? new URL(url).hostname : "";
     return name === "" || chain[0]?.checkHost(name) !== undefined ? [] : [
       failure(
-        `TLS_CERT_FILE is not for ${name}, which ${variable} has`,
-        `a certificate with that name, or another ${variable}`,
+        `TLS_CERT_FILE does not cover ${name}, the host name in ${variable}`,
+        `use a certificate with that name, or change ${variable}`,
       ),
     ];
   });
-  return doubt === null ? unnamed : [
+  return problem === null ? unnamed : [
     ...unnamed,
     warning(
-      `clients may refuse TLS_CERT_FILE (${doubt})`,
-      "the owner's certificate first, then who issued it (such as fullchain.pem)",
+      `clients may reject TLS_CERT_FILE (${problem})`,
+      "the file must contain the site's certificate first, then its issuers' (such as fullchain.pem)",
     ),
   ];
 }
 
-const migration = "DATABASE_URL=$OWNER_URL npm run migrate";
-// A deadline for statements that a healthy server answers in milliseconds.
+const migrateCommand = "DATABASE_URL=$OWNER_URL npm run migrate";
+// A healthy server takes milliseconds.
 const statementDeadlineMs = 6_000;
 
-async function reach(database: Database, isOfProcess: boolean): Promise<Finding[]> {
+async function checkDatabase(database: Database, hasProcessSettings: boolean): Promise<Finding[]> {
   try {
     const facts = await database.facts();
     const free = facts.connectionsMax - facts.connections;
-    const found = [
+    const findings = [
       ...(facts.version < 140_000
-        ? [failure("PostgreSQL is older than 14", "pg_upgrade to 14 or later")]
+        ? [failure("PostgreSQL is older than 14", "use pg_upgrade to upgrade to 14 or later")]
         : []),
       ...(facts.encoding === "UTF8" ? [] : [
-        failure(`its encoding is ${facts.encoding}`, "create database … template template0 encoding 'UTF8'"),
+        failure(
+          `the encoding is ${facts.encoding}, expected UTF8`,
+          "create database … template template0 encoding 'UTF8'",
+        ),
       ]),
-      ...(isOfProcess ? roleFindings(facts, database.name) : []),
+      ...(hasProcessSettings ? roleFindings(facts, database.name) : []),
       ...(free >= 5 ? [] : [
         warning(
           `${free} of ${facts.connectionsMax} connections are left`,
-          "alter system set max_connections = …, then a restart",
+          "alter system set max_connections = …, then restart PostgreSQL",
         ),
       ]),
     ];
-    if (found.length > 0) return found;
+    if (findings.length > 0) return findings;
     const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
-    return [ok(`PostgreSQL ${version} answers ${facts.role}`)];
+    return [ok(`PostgreSQL ${version} accepts the login of ${facts.role}`)];
   } catch (error) {
-    const failed = storeFailure(error);
+    const failed = classifyStoreFailure(error);
     const text = failed === null
       ? (error as Error).message
-      : failureSentence(failed, { databaseUrl: database.url, name: database.name });
+      : describeStoreFailure(failed, { databaseUrl: database.url, name: database.name });
     return [failure(text, "systemctl status postgresql; journalctl -u postgresql")];
   }
 }
@@ -203,70 +209,70 @@ function roleFindings({ role, groups, isOwner, isSuperuser }: ServerFacts, name:
   if (isSuperuser || isOwner) {
     return [
       warning(
-        `the process would run as ${role}, who ${isSuperuser ? "is a superuser" : "owns the tables"}`,
-        `as a superuser: create role … login password '…' in role ${group}; and that one in ${name}`,
+        `the process would connect as ${role}, which ${isSuperuser ? "is a superuser" : "owns the tables"}`,
+        `as a superuser: create role … login password '…' in role ${group}; then use that role in ${name}`,
       ),
     ];
   }
   if (groups.includes(group)) return [];
-  return [failure(`${role} is no member of ${group}`, `as the owner: grant ${group} to ${role}`)];
+  return [failure(`${role} is not a member of ${group}`, `as the owner: grant ${group} to ${role}`)];
 }
 
-/** That the database is away is said once. */
-function whenThere(
-  run: (facts: ServerFacts, pool: Pool, situation: Situation) => Finding[] | Promise<Finding[]>,
+/** Skips a check if the database is unreachable, which the check "Database" reports. */
+function ifReachable(
+  run: (facts: ServerFacts, pool: Pool, checkInput: CheckInput) => Finding[] | Promise<Finding[]>,
 ): Check["run"] {
-  return async (situation) => {
-    const { database } = situation;
+  return async (checkInput) => {
+    const { database } = checkInput;
     const facts = await database?.facts().catch(() => null) ?? null;
     return database === null || facts === null
-      ? [warning("not known without the database")]
-      : await run(facts, database.pool, situation);
+      ? [warning("not checked: needs the database")]
+      : await run(facts, database.pool, checkInput);
   };
 }
 
 function durability(facts: ServerFacts): Finding[] {
-  const set = (setting: string) => `alter system set ${setting}; select pg_reload_conf();`;
+  const setCommand = (setting: string) => `alter system set ${setting}; select pg_reload_conf();`;
   const { synchronousCommit, standbyNames, isStandby } = facts;
   const rules: readonly (readonly [boolean, Finding])[] = [
-    [facts.fsync !== "on", failure("fsync is off: a 202 could be lost", set("fsync = on"))],
+    [facts.fsync !== "on", failure("fsync is off: a 202 could be lost", setCommand("fsync = on"))],
     [
       facts.fullPageWrites !== "on",
-      failure("full_page_writes is off: a 202 could be lost", set("full_page_writes = on")),
+      failure("full_page_writes is off: a 202 could be lost", setCommand("full_page_writes = on")),
     ],
     [
       synchronousCommit === "off" || synchronousCommit === "local",
       failure(
-        `synchronous_commit is ${synchronousCommit}, although every connection of ours sets it on`,
-        "let the pooler in between pass startup parameters on, or connect without it",
+        `synchronous_commit is ${synchronousCommit}, although each connection of the service turns it on`,
+        "configure the pooler to pass on startup parameters, or connect without it",
       ),
     ],
-    [isStandby, failure("it is a standby and takes no writes", "let DATABASE_URL name the primary")],
+    [isStandby, failure("the server is a standby and accepts no writes", "set DATABASE_URL to the primary")],
     [
-      !isStandby && facts.readsOnly === "on",
-      failure("default_transaction_read_only is on", set("default_transaction_read_only = off")),
+      !isStandby && facts.readOnlyDefault === "on",
+      failure("default_transaction_read_only is on", setCommand("default_transaction_read_only = off")),
     ],
     [
       !isStandby && standbyNames !== "" && facts.standbys === 0,
-      failure("commits wait for a synchronous standby, and none is connected", "start the standby"),
+      failure("commits wait for a synchronous standby, but none is connected", "start the standby"),
     ],
     [
       facts.dataChecksums !== "on",
       warning(
-        "data checksums are off: a disk that decays is not noticed",
-        "pg_checksums --enable, while the server is stopped",
+        "data checksums are off: disk corruption goes unnoticed",
+        "stop the server and run pg_checksums --enable",
       ),
     ],
   ];
-  const found = rules.flatMap(([isBroken, finding]) => isBroken ? [finding] : []);
+  const findings = rules.flatMap(([isBroken, finding]) => isBroken ? [finding] : []);
   const copies = standbyNames === "" ? "no synchronous standby" : `a synchronous standby, ${standbyNames}`;
-  return found.length > 0
-    ? found
+  return findings.length > 0
+    ? findings
     : [ok(`fsync, full_page_writes, synchronous_commit and data checksums are on; ${copies}`)];
 }
 
-/** The first three of a list. */
-function named(lines: readonly string[], separator: string): string {
+/** Joins the first three items in a list and states how many more there are. */
+function firstThree(lines: readonly string[], separator: string): string {
   const more = lines.length > 3 ? `${separator}and ${lines.length - 3} more` : "";
   return lines.slice(0, 3).join(separator) + more;
 }
@@ -276,14 +282,17 @@ async function migrations(_: ServerFacts, pool: Pool): Promise<Finding[]> {
   const state = await pool.run(statementDeadlineMs, (sql) => readSchemaState(sql, release));
   switch (state.kind) {
     case "current":
-      return [ok("every file of sql/ is applied as it is here")];
+      return [ok("every migration in sql/ is applied")];
     case "served":
-      return [ok(`release ${state.by} has migrated it, and serves this one`)];
-    case "left_behind":
-      return [failure(leftBehind(release, state), "use ctl and the processes of a newer release")];
+      return [ok(`release ${state.by} migrated the database, which also supports this release`)];
+    case "too_old":
+      return [failure(tooOldMessage(release, state), "use ctl and the processes of a newer release")];
     default:
       return [
-        failure(`the database lacks ${named(state.files.map(({ name }) => name), ", ")}`, migration),
+        failure(
+          `the database lacks ${firstThree(state.files.map(({ name }) => name), ", ")}`,
+          migrateCommand,
+        ),
       ];
   }
 }
@@ -291,217 +300,222 @@ async function migrations(_: ServerFacts, pool: Pool): Promise<Finding[]> {
 async function grants(_: ServerFacts, pool: Pool): Promise<Finding[]> {
   const release = await readRelease();
   const { kind } = await pool.run(statementDeadlineMs, (sql) => readSchemaState(sql, release));
-  if (kind === "served" || kind === "left_behind") return [ok("the grants are a newer release's")];
+  if (kind === "served" || kind === "too_old") return [ok("the grants are from a newer release")];
   const { missing, surplus, builtins } = await compareRights(pool);
-  const found = [
-    ...(missing.length === 0 ? [] : [failure(`not granted: ${named(missing, "; ")}`, migration)]),
+  const findings = [
+    ...(missing.length === 0 ? [] : [failure(`not granted: ${firstThree(missing, "; ")}`, migrateCommand)]),
     ...(surplus.length === 0
       ? []
-      : [failure(`granted beyond sql/grants.sql: ${named(surplus, "; ")}`, migration)]),
+      : [failure(`granted beyond sql/grants.sql: ${firstThree(surplus, "; ")}`, migrateCommand)]),
     ...(builtins.length === 0 ? [] : [
       warning(
         `lead_service and lead_actions may call ${
-          named(builtins, ", ")
-        }, with which either can stop the intake`,
+          firstThree(builtins, ", ")
+        }, which let either role stop the intake`,
         "as a superuser, in this database: psql -f sql/builtins.sql",
       ),
     ]),
   ];
-  return found.length > 0
-    ? found
-    : [ok("lead_service and lead_actions have the rights of sql/grants.sql, and no others")];
+  return findings.length > 0
+    ? findings
+    : [ok("lead_service and lead_actions have exactly the rights in sql/grants.sql")];
 }
 
-// A nightly backup, and two hours for it.
+// One day between nightly backups, and two hours for the backup itself.
 const backupAgeMaxMs = 26 * 3_600_000;
-const dump =
+const backupFix =
   'pg_dump --format=custom --file=FILE "$OWNER_URL" && touch STAMP, nightly; then ctl doctor --backup-stamp STAMP';
 
-function backup(facts: ServerFacts, _: Pool, { backupStamp, nowMs }: Situation): Finding[] {
-  const aged = (what: string, atMs: number, fix: string) => {
+function backup(facts: ServerFacts, _: Pool, { backupStamp, nowMs }: CheckInput): Finding[] {
+  const checkAge = (what: string, atMs: number, fix: string) => {
     const hours = Math.max(0, Math.round((nowMs - atMs) / 3_600_000));
     const text = `${what} is ${hours < 72 ? `${hours} h` : `${Math.round(hours / 24)} days`} old`;
     return nowMs - atMs > backupAgeMaxMs ? failure(text, fix) : ok(text);
   };
-  const found: Finding[] = [];
+  const findings: Finding[] = [];
   if (backupStamp !== null) {
     const stat = statSync(backupStamp, { throwIfNoEntry: false });
-    found.push(
+    findings.push(
       stat === undefined
-        ? failure(`no backup has left its mark at ${backupStamp}`, dump)
-        : aged("the last backup", stat.mtimeMs, dump),
+        ? failure(`the backup stamp ${backupStamp} does not exist`, backupFix)
+        : checkAge("the last backup", stat.mtimeMs, backupFix),
     );
   }
   const { lastArchivedAt, lastFailedAt } = facts;
   if (facts.archiveMode === "off") {
-    if (found.length > 0) return found;
-    const copies = facts.standbys > 0 ? " (a standby is none: it repeats every mistake)" : "";
-    return [warning(`no backup is known${copies}`, dump)];
+    if (findings.length > 0) return findings;
+    const copies = facts.standbys > 0 ? " (a standby is not a backup: it repeats every mistake)" : "";
+    return [warning(`no backup found${copies}`, backupFix)];
   }
   if (lastFailedAt !== null && (lastArchivedAt === null || lastFailedAt > lastArchivedAt)) {
-    const fix = "the server's log says why; then archive_command";
-    return [...found, failure(`archiving of the log fails since ${lastFailedAt}`, fix)];
+    const fix = "see the server's log for the cause, then fix archive_command";
+    return [...findings, failure(`WAL archiving has failed since ${lastFailedAt}`, fix)];
   }
   return [
-    ...found,
+    ...findings,
     lastArchivedAt === null
-      ? warning("archive_mode is on, and nothing was ever archived", "select pg_switch_wal();")
-      : aged(
-        "the last archived log",
+      ? warning("archive_mode is on, but nothing has been archived yet", "select pg_switch_wal();")
+      : checkAge(
+        "the last archived WAL file",
         Date.parse(lastArchivedAt),
         "alter system set archive_timeout = '1h'; select pg_reload_conf();",
       ),
   ];
 }
 
-// The whole check has two seconds more.
-const answerTimeoutMs = 8_000;
+// Two seconds less than the limit for a whole check.
+const responseTimeoutMs = 8_000;
 
-async function actionsTier({ environment }: Situation): Promise<Finding[]> {
+async function actionsTier({ environment }: CheckInput): Promise<Finding[]> {
   const url = environment.ACTIONS_URL?.trim() ?? "";
   if (url === "") {
     return [
       warning(
-        "ACTIONS_URL is not set: leads are accepted and wait",
-        "ctl certificates DIR, and docs/delivery.md",
+        "ACTIONS_URL is not set: leads are accepted but not delivered",
+        "run ctl certificates DIR; see docs/delivery.md",
       ),
     ];
   }
   try {
-    const { status } = await askActions(environment, { path: "/healthz", timeoutMs: answerTimeoutMs });
-    if (status === 200) return [ok(`${url} answers, over mutual TLS`)];
+    const { status } = await requestActions(environment, { path: "/healthz", timeoutMs: responseTimeoutMs });
+    if (status === 200) return [ok(`${url} responds over mutual TLS`)];
     return [
       status === 503
         ? failure(
-          `${url} answers, and cannot reach its database`,
-          "ACTIONS_DATABASE_URL; journalctl -u 'lead-actions@*'",
+          `${url} responds but cannot reach its database`,
+          "check ACTIONS_DATABASE_URL; journalctl -u 'lead-actions@*'",
         )
-        : failure(`${url} answers ${status}; that is no actions process`, "check ACTIONS_URL"),
+        : failure(`${url} responds with ${status}: it is not an actions process`, "check ACTIONS_URL"),
     ];
   } catch (error) {
-    return [failure(`${url} does not answer (${codeOf(error)})`, tierFix(codeOf(error)))];
+    return [failure(`${url} does not respond (${codeOf(error)})`, actionsTierFix(codeOf(error)))];
   }
 }
 
-function tierFix(code: string): string {
+function actionsTierFix(code: string): string {
   if (code === "ECONNREFUSED") return "systemctl start lead-intake.target; or check ACTIONS_URL";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return "ctl certificates DIR --renew --server-name NAME, of ACTIONS_URL";
+    return "ctl certificates DIR --renew --server-name NAME, with the host name in ACTIONS_URL";
   }
   if (code === "CERT_HAS_EXPIRED") return "ctl certificates DIR --renew";
   if (/CERT|SSL|TLS|SIGNATURE|EPROTO|ECONNRESET|hang up/.test(code)) {
-    return "one authority must have signed both certificates, and ACTIONS_CLIENT_NAME is the client's: ctl certificates";
+    return "one authority must sign both certificates, and ACTIONS_CLIENT_NAME must be the client's name: ctl certificates";
   }
-  return "check ACTIONS_URL, and the network between";
+  return "check ACTIONS_URL and the network";
 }
 
-async function mailServer({ actions, environment }: Situation): Promise<Finding[]> {
-  if (actions === null) return [warning("not known without the settings of the actions process")];
+async function mailServer({ actions, environment }: CheckInput): Promise<Finding[]> {
+  if (actions === null) return [warning("not checked: needs the settings of the actions process")];
   const { mail } = actions;
   if (mail === null) {
-    return environment.SMTP_URL || environment.MAIL_FROM ? [warning("not known: see Settings, actions")] : [
-      warning("SMTP_URL and MAIL_FROM are not set: no mail can be sent", "set them for the actions process"),
+    return environment.SMTP_URL || environment.MAIL_FROM ? [warning("not checked: see Settings, actions")] : [
+      warning("SMTP_URL and MAIL_FROM are not set: no email can be sent", "set them for the actions process"),
     ];
   }
-  const where = `${mail.host}:${mail.port}`;
+  const server = `${mail.host}:${mail.port}`;
   try {
-    await greetMailServer({ ...mail, timeoutMs: answerTimeoutMs });
-    return [ok(`${where} answers${mail.login === null ? "" : ", and takes the login"}; no mail was sent`)];
+    await verifyMailServer({ ...mail, timeoutMs: responseTimeoutMs });
+    return [
+      ok(`${server} responds${mail.login === null ? "" : " and accepts the login"}; no email was sent`),
+    ];
   } catch (error) {
     const code = codeOf(error);
     const fix = code === "EAUTH"
       ? "check user and password in SMTP_URL"
       : code === "ETLS"
-      ? "smtps:// in SMTP_URL, or a mail server that offers STARTTLS: a password is not sent without"
-      : "check host and port in SMTP_URL, and that the firewall lets them out";
-    return [failure(`${where} cannot be used (${code})`, fix)];
+      ? "use smtps:// in SMTP_URL, or a mail server that offers STARTTLS: passwords are not sent without TLS"
+      : "check host and port in SMTP_URL, and that the firewall allows the connection";
+    return [failure(`${server} cannot be used (${code})`, fix)];
   }
 }
 
-async function digestLinks({ linkSecrets, isOfProcess, database }: Situation): Promise<Finding[]> {
+async function digestLinks({ linkSecrets, hasProcessSettings, database }: CheckInput): Promise<Finding[]> {
   const fix = "set the same FORMS_LINK_SECRET for both processes (lead-setup adds it) and restart them";
   if (linkSecrets.size > 1) {
     return [failure("FORMS_LINK_SECRET differs between the two processes: links in digests fail", fix)];
   }
   const tenants = await database?.facts().then(() => listTenants(database.pool)).catch(() => []) ?? [];
   const using = tenants.filter((tenant) => tenant.digestActions && tenant.disabledAt === null);
-  if (!isOfProcess || using.length === 0) return [];
-  if (linkSecrets.size === 1) return [ok(`links for the digests of ${counted(using.length, "tenant")}`)];
+  if (!hasProcessSettings || using.length === 0) return [];
+  if (linkSecrets.size === 1) return [ok(`the digests of ${counted(using.length, "tenant")} have links`)];
   return [warning(`FORMS_LINK_SECRET is not set: the digest of ${using[0]?.slug} has no links`, fix)];
 }
 
 const gib = 1024 ** 3;
-// The database stops at a full disk, and a day's leads and their log need room: yellow while there is time.
-const roomMin = { warning: { share: 0.15, bytes: 2 * gib }, failure: { share: 0.05, bytes: gib / 2 } };
+// PostgreSQL stops when the disk is full; the warning leaves time to act.
+const freeMin = { warning: { share: 0.15, bytes: 2 * gib }, failure: { share: 0.05, bytes: gib / 2 } };
 
-async function room(what: string, folder: string): Promise<Finding> {
+async function checkSpace(what: string, folder: string): Promise<Finding> {
   const { bavail, bsize, blocks, files, ffree } = await statfs(folder);
   const free = bavail * bsize;
   const share = blocks === 0 ? 1 : bavail / blocks;
-  // Some file systems make inodes as they need them, and say 0.
+  // File systems that create inodes on demand report 0.
   const inodes = files === 0 ? 1 : ffree / files;
-  const percent = (part: number) => `${Math.floor(part * 100)} %`;
+  const percent = (part: number) => `${Math.floor(part * 100)}%`;
   const text = `${what}, ${folder}: ${(free / gib).toFixed(1)} GiB free (${percent(share)}), ${
     percent(inodes)
   } of the inodes`;
-  const isBelow = (min: typeof roomMin.warning) =>
+  const isBelow = (min: typeof freeMin.warning) =>
     inodes < min.share || free < min.bytes || share < min.share && free < 10 * min.bytes;
   const fix =
-    `du -xhd1 ${folder} shows what fills it; ctl tenant retention SLUG --days N ends how long leads are kept`;
-  if (isBelow(roomMin.failure)) return failure(text, fix);
-  return isBelow(roomMin.warning) ? warning(text, fix) : ok(text);
+    `du -xhd1 ${folder} shows what fills it; ctl tenant retention SLUG --days N limits how long leads are kept`;
+  if (isBelow(freeMin.failure)) return failure(text, fix);
+  return isBelow(freeMin.warning) ? warning(text, fix) : ok(text);
 }
 
-/** Where distributions keep the databases of PostgreSQL, for a role that may not know. */
-const usualFolders = ["/var/lib/postgresql", "/var/lib/pgsql"];
+/** The data directories of common distributions, for a role that may not read the setting. */
+const commonDataDirectories = ["/var/lib/postgresql", "/var/lib/pgsql"];
 
-async function disk({ database, service }: Situation): Promise<Finding[]> {
-  const found: Finding[] = [];
-  const hostname = database === null ? "" : new URL(database.url).hostname;
-  if (hostname !== "" && !isLoopbackHostname(hostname)) {
-    found.push(ok(`the database's is at ${hostname}, and not seen from here`));
+async function disk({ database, service }: CheckInput): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const hosts = database === null ? [] : parseDatabaseUrl(database.url).servers.map(({ host }) => host);
+  const isRemote = (host: string) => !host.startsWith("/") && !isLoopbackHostname(host);
+  if (hosts.length > 0 && hosts.every(isRemote)) {
+    findings.push(ok(`not checked for the database: it is on ${[...new Set(hosts)].join(", ")}`));
   } else if (database !== null) {
     const facts = await database.facts().catch(() => null);
-    const folder = facts?.dataDirectory ?? usualFolders.find((name) => existsSync(name));
-    if (folder !== undefined) found.push(await room("the database", folder));
+    const folder = facts?.dataDirectory ?? commonDataDirectories.find((name) => existsSync(name));
+    if (folder !== undefined) findings.push(await checkSpace("the database", folder));
     else if (facts !== null) {
       const fix = `as a superuser: grant pg_read_all_settings to ${facts.role}`;
-      found.push(warning("where the database is is not known", fix));
+      findings.push(warning("the data directory is unknown", fix));
     }
   }
   if (service?.surfaces.has("site")) {
     const folder = resolve(service.siteDir);
-    found.push(
+    findings.push(
       existsSync(folder)
-        ? await room("the site", folder)
-        : warning(`SITE_DIR, ${folder}, is not there: the site answers 404`, "npm run site:build"),
+        ? await checkSpace("the site", folder)
+        : warning(`SITE_DIR, ${folder}, does not exist: every page is 404`, "npm run site:build"),
     );
   }
-  return found.length > 0 ? found : [warning("not known without the database and the service's settings")];
+  return findings.length > 0
+    ? findings
+    : [warning("not checked: needs the database and the service's settings")];
 }
 
-/** In the order in which they are shown; they run side by side. */
+/** The checks, in display order; they run in parallel. */
 export const checks: readonly Check[] = [
   { name: "Certificates", run: certificates },
   {
     name: "Database",
-    run: ({ database, isOfProcess }) =>
-      database !== null ? reach(database, isOfProcess) : [
+    run: ({ database, hasProcessSettings }) =>
+      database !== null ? checkDatabase(database, hasProcessSettings) : [
         failure(
           "DATABASE_URL is not set, and no npm start is running here",
-          "set DATABASE_URL, or --settings FILE",
+          "set DATABASE_URL, or pass --settings FILE",
         ),
       ],
   },
   {
     name: "Database, actions",
-    run: ({ actionsDatabase, isOfProcess }) =>
-      actionsDatabase === null ? [] : reach(actionsDatabase, isOfProcess),
+    run: ({ actionsDatabase, hasProcessSettings }) =>
+      actionsDatabase === null ? [] : checkDatabase(actionsDatabase, hasProcessSettings),
   },
-  { name: "Durability", run: whenThere(durability) },
-  { name: "Migrations", run: whenThere(migrations) },
-  { name: "Grants", run: whenThere(grants) },
-  { name: "Backup", run: whenThere(backup) },
+  { name: "Durability", run: ifReachable(durability) },
+  { name: "Migrations", run: ifReachable(migrations) },
+  { name: "Grants", run: ifReachable(grants) },
+  { name: "Backup", run: ifReachable(backup) },
   { name: "Actions tier", run: actionsTier },
   { name: "Mail server", run: mailServer },
   { name: "Digest links", run: digestLinks },

@@ -1,4 +1,4 @@
-/** `ctl erase` */
+/** Defines `ctl erase`. */
 
 import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
 import { readStates } from "#src/store/operator/events.ts";
@@ -14,87 +14,89 @@ import {
 } from "#src/store/operator/erasure.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { counted, firstOf } from "./terminal.ts";
-import { type Command, type Input, Refused, type Reply, WrongUsage } from "./command.ts";
+import { type Command, type Input, Refused, type Reply, UsageError } from "./command.ts";
 
 const idLengthMax = 100;
-// A collision that arrives between reading and erasing means the event must be checked again.
+// A round repeats if a collision arrived between reading the event's collisions and erasing the event.
 const roundsMax = 100;
-// No id sorts behind it.
-const last = "g";
+// Sorts after every id, because ids are hexadecimal.
+const afterAllIds = "g";
 
-/** What a run has done, or would do. */
+/** The result of a run; in a dry run, what the result would be. */
 interface Report {
   readonly isDryRun: boolean;
   readonly erased: { readonly eventId: string; readonly state: ErasedState }[];
   collisions: number;
-  /** Events with a text that mentions the person; they are left as they are. */
+  /** Events whose text mentions the person; they are not erased. */
   readonly mentions: Set<string>;
-  /** Collisions of erased events that are another person's. */
+  /** Collisions of erased events that are not erased, because they belong to another person. */
   readonly kept: string[];
-  /** Of a person's erasure; ISO 8601, UTC. */
+  /** When the erasure of a person ended, ISO 8601, UTC; `null` for one event and in a dry run. */
   endedAt: string | null;
 }
 
 const erase: Command = {
   words: "erase",
   options: {
-    email: { value: "E", description: "everything of the person with this address, in any case" },
-    phone: { value: "P", description: "everything of the person with this number, in any format" },
-    event: { value: "ID", description: "one event, with all that was kept aside under its Idempotency-Key" },
-    "dry-run": { description: "tell what would be erased, and change nothing" },
+    email: { value: "E", description: "everything from the person with this address, ignoring case" },
+    phone: { value: "P", description: "everything from the person with this number, in any format" },
+    event: { value: "ID", description: "one event, with all collisions under its Idempotency-Key" },
+    "dry-run": { description: "show what would be erased without changing anything" },
   },
-  summary: "Erase a person: leads, submissions, bodies, what waits or is dead, collisions",
-  notes: `With --email or --phone, an event belongs to the person if the address or number is a whole
-value anywhere in it (any field, any member of extra or of a form), or part of its field email
-or phone. Run the command for each address and number that the person has used. Ten bare digits
-also match numbers stored as another country's; with +1 in front, only the North American one.
+  summary: "Erase a person: leads, submissions, bodies, waiting and dead events, collisions",
+  notes: `With --email or --phone, an event belongs to the person if any value in it (any field, any member
+of extra or of a form) equals the address or number, or if its email or phone field contains it.
+Run the command for each address and number that the person has used. Ten bare digits also match
+the same digits in leads from other countries; with a leading +1, those are only listed as mentions.
 
 An event that contains it only in a longer text (another person's project_details, a message)
 is not erased but listed under mentions: check it with ctl lead show, and erase it with --event
 if it is about the person. A collision of an erased event is erased too, unless it has another
-last name and nothing of the person's; then it is listed as kept.
+last name and no data of the person; then it is listed as kept.
 
-What is counted stays: when and by which key each event came, its flags and its cost, attempts,
-collisions. Nothing tells whose it was; the audit has counts and event ids. A late retry with the
-same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.
+The data for statistics stays: when and with which key each event arrived, its flags, cost, attempts
+and collisions. It does not identify the person; the audit has counts and event ids. A late retry with
+the same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.
 
-Posts that have arrived when this ends are erased too, also those that are accepted after it
-(up to half a minute later): they are answered as accepted, and nothing of them is delivered.
-What arrives afterwards is a new lead. Stopped half-way or in doubt, run it again: it is done
-when it says 0 events.
+With --email or --phone, posts that have arrived when the command ends are erased too, even if they
+are accepted up to half a minute later: their senders get a 202, but nothing is delivered. Posts that
+arrive afterwards are new leads. If the command is interrupted, or if you are in doubt, run it again
+until it reports 0 events.
 
-What was delivered stays at the customer's, and what is being sent at this moment may still
-arrive there, once.
-On the disk PostgreSQL overwrites what was deleted after its next VACUUM, in its WAL files
-later; backups have it until they expire, and after a restore ctl restored erases again.`,
+Delivered leads stay with the customer, and an event that is being sent at this moment may still
+arrive there, once. The deleted data stays on disk until PostgreSQL reuses the space after a VACUUM,
+and in the WAL files until it recycles them. Backups contain it until they expire; after a restore,
+ctl restored erases it again.`,
   prepare(input) {
     const given = ["email", "phone", "event"].filter((name) => input.option(name) !== undefined);
-    if (given.length !== 1) throw new WrongUsage("Exactly one of --email, --phone and --event is needed");
+    if (given.length !== 1) throw new UsageError("Give exactly one of --email, --phone and --event");
     const isDryRun = input.has("dry-run");
     const eventId = input.option("event");
     if (eventId !== undefined) {
-      // The text is not repeated: it may be an address that was pasted here.
+      // The message does not echo the text, which could be an address pasted by mistake.
       if (!/^[0-9a-z]+$/.test(eventId) || eventId.length > idLengthMax) {
-        throw new WrongUsage("--event must be an event id, as ctl lead list shows it");
+        throw new UsageError("--event must be an event id, as shown by ctl lead list");
       }
       return (pool) => eraseOne(pool, eventId, isDryRun);
     }
-    const person = personOf(input);
+    const person = parsePerson(input);
     return (pool) => erasePerson(pool, person, isDryRun);
   },
 };
 
-function personOf(input: Input): Person {
+function parsePerson(input: Input): Person {
   const email = input.option("email");
   if (email !== undefined) {
     const person = personByEmail(email);
     if (person === null) {
-      throw new WrongUsage("--email must be an address with one @; --event takes the rest");
+      throw new UsageError("--email must be an address with one @; for anything else, use --event");
     }
     return person;
   }
   const person = personByPhone(input.required("phone"));
-  if (person === null) throw new WrongUsage("--phone must have seven digits or more; --event takes the rest");
+  if (person === null) {
+    throw new UsageError("--phone must have at least seven digits; for anything else, use --event");
+  }
   return person;
 }
 
@@ -105,7 +107,7 @@ function newReport(isDryRun: boolean): Report {
 async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise<Reply> {
   const found = await findEvent(pool, eventId);
   if (found === null) {
-    throw new Refused(`There is no event ${eventId}; ctl lead list shows those there are`);
+    throw new Refused(`There is no event ${eventId}; see ctl lead list`);
   }
   const report = newReport(isDryRun);
   if (isDryRun) {
@@ -115,10 +117,10 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
     }
     return reply(report);
   }
-  const run = await ErasureRun.begin(pool, { subject: eventId, contacts: [] });
-  const erased = await run.event(eventId, { seen: null, kept: [] });
+  const run = await ErasureRun.start(pool, { subject: eventId, contacts: [] });
+  const erased = await run.eraseEvent(eventId, { reviewed: null, kept: [] });
   if (erased.kind === "erased") report.erased.push({ eventId, state: erased.state });
-  // If no collision was checked, none can have arrived unchecked.
+  // The kind cannot be "changed" here, because `reviewed: null` compares no collisions.
   if (erased.kind !== "changed") report.collisions = erased.collisions;
   await run.end();
   return reply(report);
@@ -126,31 +128,31 @@ async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise
 
 async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promise<Reply> {
   const report = newReport(isDryRun);
-  const run = isDryRun ? null : await ErasureRun.begin(pool, { subject: null, contacts: person.contacts });
-  const work = { person, run, report };
-  // However many arrive meanwhile, and be they all the person's: each look has an end.
-  await eraseEvents(pool, work, { from: "", upTo: run?.begunAt ?? last });
-  if (run !== null) await eraseEvents(pool, work, { from: run.since, upTo: await run.watch() });
-  await eraseCollisions(pool, work);
+  const run = isDryRun ? null : await ErasureRun.start(pool, { subject: null, contacts: person.contacts });
+  const erasure = { person, run, report };
+  // Each pass has an upper bound, so it ends no matter how many events arrive in the meantime.
+  await eraseEvents(pool, erasure, { from: "", upTo: run?.startId ?? afterAllIds });
+  if (run !== null) await eraseEvents(pool, erasure, { from: run.rescanAfterId, upTo: await run.watch() });
+  await eraseCollisions(pool, erasure);
   if (run !== null) report.endedAt = await run.end();
   return reply(report);
 }
 
-/** What is the person's among the events after an id, and at least up to another one. */
+/** Erases the person's events after the id `from`, at least up to `upTo`, and records mentions. */
 async function eraseEvents(
   pool: Pool,
-  work: Work,
+  erasure: Erasure,
   { from, upTo }: { readonly from: string; readonly upTo: string },
 ): Promise<void> {
-  const { person, run, report } = work;
+  const { person, run, report } = erasure;
   const { pattern } = person;
   for (let after: string | null = from;;) {
-    await run?.hold();
+    await run?.renewWatch();
     const page: Awaited<ReturnType<typeof findCandidates>> = await findCandidates(pool, { after, pattern });
     for (const candidate of page.found) {
       const relation = person.relation(candidate.texts);
-      await run?.hold();
-      if (relation === "theirs") await eraseTheirs(pool, work, candidate);
+      await run?.renewWatch();
+      if (relation === "contact") await eraseWithCollisions(pool, erasure, candidate);
       else if (relation === "mention") report.mentions.add(candidate.eventId);
     }
     if (page.edge === null || page.edge > upTo) return;
@@ -158,26 +160,26 @@ async function eraseEvents(
   }
 }
 
-/** The parts of a run: without `run` nothing is changed. */
-interface Work {
+/** The state of an erasure; `run` is `null` in a dry run. */
+interface Erasure {
   readonly person: Person;
   readonly run: ErasureRun | null;
   readonly report: Report;
 }
 
-async function eraseTheirs(pool: Pool, work: Work, event: Candidate): Promise<void> {
-  const { run, report } = work;
+async function eraseWithCollisions(pool: Pool, erasure: Erasure, event: Candidate): Promise<void> {
+  const { run, report } = erasure;
   const { eventId } = event;
   for (let round = 1; round <= roundsMax; round++) {
     const collisions = await readCollisionsOf(pool, eventId);
-    const kept = collisions.filter((one) => isAnothers(work.person, event, one)).map(({ id }) => id);
+    const kept = collisions.filter((one) => isFromOther(erasure.person, event, one)).map(({ id }) => id);
     if (run === null) {
       report.erased.push({ eventId, state: (await readStates(pool, [eventId]))[0] as ErasedState });
       report.collisions += collisions.length - kept.length;
       report.kept.push(...kept);
       return;
     }
-    const erased = await run.event(eventId, { seen: collisions.map(({ id }) => id), kept });
+    const erased = await run.eraseEvent(eventId, { reviewed: collisions.map(({ id }) => id), kept });
     if (erased.kind === "gone") return;
     if (erased.kind === "changed") continue;
     report.erased.push({ eventId, state: erased.state });
@@ -185,11 +187,11 @@ async function eraseTheirs(pool: Pool, work: Work, event: Candidate): Promise<vo
     report.kept.push(...kept);
     return;
   }
-  throw new Refused(`Event ${eventId} gets a new collision all the time; run it again`);
+  throw new Refused(`Event ${eventId} keeps getting new collisions; run the command again`);
 }
 
-/** What is the person's among what was kept aside under other people's Idempotency-Keys. */
-async function eraseCollisions(pool: Pool, { person, run, report }: Work): Promise<void> {
+/** Erases the person's remaining collisions, which are those with other people's events. */
+async function eraseCollisions(pool: Pool, { person, run, report }: Erasure): Promise<void> {
   const erased = new Set(report.erased.map(({ eventId }) => eventId));
   const { pattern } = person;
   for (let after: string | null = "0";;) {
@@ -197,26 +199,27 @@ async function eraseCollisions(pool: Pool, { person, run, report }: Work): Promi
       after,
       pattern,
     });
-    await run?.hold();
+    await run?.renewWatch();
     for (const collision of page.found) {
-      await run?.hold();
-      // With --dry-run they are still there, and counted already.
+      await run?.renewWatch();
+      // A dry run has already counted the collisions of these events.
       if (run === null && erased.has(collision.eventId)) continue;
       const relation = person.relation(collision.texts);
       if (relation === "mention") report.mentions.add(collision.eventId);
-      if (relation !== "theirs") continue;
-      if (run === null || await run.collision(collision.id)) report.collisions += 1;
+      if (relation !== "contact") continue;
+      if (run === null || await run.eraseCollision(collision.id)) report.collisions += 1;
     }
     if (page.edge === null) break;
     after = page.edge;
   }
 }
 
-/** Another last name, and nothing of the person's: a lead that only has the Idempotency-Key in common. */
-function isAnothers(person: Person, event: Candidate, collision: CollisionCandidate): boolean {
+/** Whether a collision shares only the Idempotency-Key: it has another last name and none of the person's data. */
+function isFromOther(person: Person, event: Candidate, collision: CollisionCandidate): boolean {
   const name = lastName(collision);
-  const own = lastName(event);
-  return name !== null && own !== null && name !== own && person.relation(collision.texts) === "none";
+  const eventName = lastName(event);
+  return name !== null && eventName !== null && name !== eventName &&
+    person.relation(collision.texts) === "none";
 }
 
 function lastName({ texts }: Candidate): string | null {
@@ -235,11 +238,11 @@ function reply(report: Report): Reply {
       kept_collisions: report.kept,
       ended_at: report.endedAt,
     },
-    text: text(report),
+    text: reportText(report),
   };
 }
 
-function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report): string {
+function reportText({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report): string {
   const lines = [
     `${isDryRun ? "Would erase" : "Erased"} ${counted(erased.length, "event")} and ${
       counted(collisions, "collision")
@@ -247,30 +250,29 @@ function text({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report)
     ...firstOf(erased.map(({ eventId, state }) => `${eventId}  ${state}`)),
   ];
   if (erased.some(({ state }) => state === "sending")) {
-    lines.push("What is being sent at this moment may still arrive downstream, once.");
+    lines.push("Events that are being sent at this moment may still arrive at the customer, once.");
   }
   if (erased.some(({ state }) => state === "delivered")) {
     lines.push(
-      "What was delivered is with the customer too, such as in a CRM and an inbox: that is to be erased there.",
+      "The customer has the delivered events too, such as in a CRM and an inbox: erase them there.",
     );
   }
   if (mentions.size > 0) {
     lines.push(
-      "Mentioned inside longer texts, and not erased; ctl lead show EVENT_ID, ctl erase --event EVENT_ID:",
+      "Not erased, because they mention the person only in a longer text; check them with ctl lead show EVENT_ID:",
       ...firstOf([...mentions].sort()),
     );
   }
   if (kept.length > 0) {
     lines.push(
-      "Kept, as another person's under the same Idempotency-Key; ctl collision show ID:",
+      "Not erased, because they have another person's data under the same Idempotency-Key; check them with ctl collision show ID:",
       ...firstOf(kept),
     );
   }
   if (endedAt !== null) {
-    lines.push(`What had arrived by ${endedAt} goes as well; what arrives afterwards is a new lead.`);
+    lines.push(`Posts that had arrived by ${endedAt} are erased too; later ones are new leads.`);
   }
   return lines.join("\n");
 }
 
-/** The command; it has no verb. */
 export const eraseCommands: readonly Command[] = [erase];

@@ -1,4 +1,4 @@
-/** `ctl form …` */
+/** Defines the `ctl form` commands. */
 
 import { defaultThreshold } from "#src/forms/spam/score.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
@@ -9,7 +9,7 @@ import {
   listForms,
   removeForm,
 } from "#src/store/operator/form_definitions.ts";
-import { formKeyShape } from "#src/store/serving/lookup.ts";
+import { formKeyPattern } from "#src/store/serving/lookup.ts";
 import {
   dismissSubmission,
   forgetSpamLearning,
@@ -19,24 +19,24 @@ import {
   releaseSubmission,
   type SpamMark,
 } from "#src/store/operator/held.ts";
-import { type Command, type Input, Refused, WrongUsage } from "./command.ts";
+import { type Command, type Input, Refused, UsageError } from "./command.ts";
 import { listCommand, requireTenant } from "./list.ts";
-import { shortTime } from "./terminal.ts";
+import { counted, shortTime } from "./terminal.ts";
 import { parseCount } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-// A probability: more would hold nothing.
+// The threshold is a percentage.
 const thresholdMax = 100;
-// Far above what any form has; bounds what each submission is compared with.
+// Far above what any form needs; bounds the work per submission.
 const namesMax = 100;
 const wordsMax = 500;
 const itemLengthMax = 100;
 
-/** A form's name in its address. */
+/** Parses a form key, the last part of the form's URL. */
 function parseFormKey(text: string | undefined): string {
-  if (text === undefined || !formKeyShape.test(text)) {
-    throw new WrongUsage(
-      `FORM_KEY must be 1 to 64 of A-Z, a-z, 0-9, ., _ and -, the first a letter or digit: ${text}`,
+  if (text === undefined || !formKeyPattern.test(text)) {
+    throw new UsageError(
+      `FORM_KEY must be 1 to 64 characters from A-Z, a-z, 0-9, ., _ and -, starting with a letter or digit: ${text}`,
     );
   }
   return text;
@@ -44,26 +44,26 @@ function parseFormKey(text: string | undefined): string {
 
 function parseItems(text: string, name: string, countMax: number): string[] {
   const items = [...new Set(text.split(",").map(normalizeLine))];
-  if (items.includes("")) throw new WrongUsage(`${name} has an empty item between its commas`);
-  if (items.length > countMax) throw new WrongUsage(`${name} has more than ${countMax} items`);
+  if (items.includes("")) throw new UsageError(`${name} contains an empty item`);
+  if (items.length > countMax) throw new UsageError(`${name} has more than ${countMax} items`);
   const long = items.find((item) => isLongerThan(item, itemLengthMax));
   if (long !== undefined) {
-    throw new WrongUsage(`${name} has an item of more than ${itemLengthMax} characters: ${long}`);
+    throw new UsageError(`${name} has an item of more than ${itemLengthMax} characters: ${long}`);
   }
   return items;
 }
 
 function parseRequired(text: string): string[] {
   const names = parseItems(text, "--required", namesMax);
-  // Nobody fills in the one, and the other is not a field.
-  const never = names.find((name) => name === "website" || name === "form_key");
-  if (never !== undefined) {
-    throw new WrongUsage(`--required must not have ${never}, which no visitor fills in`);
+  // website is the honeypot; form_key is not a field.
+  const forbidden = names.find((name) => name === "website" || name === "form_key");
+  if (forbidden !== undefined) {
+    throw new UsageError(`--required must not contain ${forbidden}, which no visitor fills in`);
   }
   return names;
 }
 
-/** The options that are given. */
+/** Parses the options that were given. */
 function parseDefinition(input: Input): Partial<FormDefinition> {
   const required = input.option("required");
   const threshold = input.option("threshold");
@@ -88,18 +88,18 @@ function thresholdText(threshold: number | null): string {
 }
 
 function noSuchForm(tenant: string, formKey: string): Refused {
-  return new Refused(`Tenant ${tenant} has no form ${formKey}; ctl form list shows those there are`);
+  return new Refused(`Tenant ${tenant} has no form ${formKey}; see ctl form list`);
 }
 
-const settings = {
+const settingOptions = {
   threshold: {
-    value: "N",
+    value: "N|default",
     description:
-      `hold submissions that are spam with this probability or more, from 1 to 100; ${defaultThreshold}, or default, when left out`,
+      `hold submissions whose spam probability is at least N percent (1 to 100; default: ${defaultThreshold})`,
   },
   blocked: {
     value: "WORDS",
-    description: "words and phrases, comma-separated; one of them is enough to hold a submission",
+    description: "comma-separated words and phrases; a submission that contains one of them is held",
   },
 } as const;
 
@@ -108,11 +108,11 @@ const add: Command = {
   positionals: ["TENANT", "FORM_KEY"],
   options: {
     required: { value: "NAMES", required: true, description: "required fields, comma-separated" },
-    ...settings,
+    ...settingOptions,
   },
-  summary: "Add a form, or bring a removed one back",
-  notes: `It takes posts at once, at /v1/forms/TENANT/FORM_KEY, with a key of the forms surface:
-ctl key issue TENANT --label LABEL --surface forms. A higher threshold holds less.`,
+  summary: "Add a form, or restore a removed one",
+  notes: `The form accepts submissions immediately, at POST /v1/forms/TENANT/FORM_KEY, with a forms key:
+ctl key issue TENANT --label LABEL --surface forms. The higher the threshold, the fewer submissions are held.`,
   prepare(input) {
     const [tenant = "", key] = input.positionals;
     const formKey = parseFormKey(key);
@@ -120,11 +120,11 @@ ctl key issue TENANT --label LABEL --surface forms. A higher threshold holds les
     return async (pool) => {
       const { id: tenantId } = await requireTenant(pool, tenant);
       if (!await addForm(pool, { tenantId, formKey }, definition)) {
-        throw new Refused(`Tenant ${tenant} has a form ${formKey} already; ctl form change changes it`);
+        throw new Refused(`Tenant ${tenant} already has a form ${formKey}; ctl form change changes it`);
       }
       return {
         json: { tenant, form_key: formKey, ...definitionJson(definition) },
-        text: `Added form ${formKey} of ${tenant}: POST /v1/forms/${tenant}/${formKey}`,
+        text: `Added form ${formKey} to ${tenant}: POST /v1/forms/${tenant}/${formKey}`,
       };
     };
   },
@@ -133,26 +133,30 @@ ctl key issue TENANT --label LABEL --surface forms. A higher threshold holds les
 const change: Command = {
   words: "form change",
   positionals: ["TENANT", "FORM_KEY"],
-  options: { required: { value: "NAMES", description: "required fields, comma-separated" }, ...settings },
-  summary: "Change a form; options that you leave out do not change",
-  notes: `--threshold default restores the service's own, --blocked "" blocks no words. Running servers
-know it within five seconds. Submissions that are held or delivered already do not change.`,
+  options: {
+    required: { value: "NAMES", description: "required fields, comma-separated" },
+    ...settingOptions,
+  },
+  summary: "Change a form; settings that you leave out keep their values",
+  notes:
+    `--threshold default restores the service's default; --blocked "" clears the list of words. Running servers
+apply the change within five seconds. Submissions that are already held or delivered do not change.`,
   prepare(input) {
     const [tenant = "", key] = input.positionals;
     const formKey = parseFormKey(key);
-    const wanted = parseDefinition(input);
-    if (Object.keys(wanted).length === 0) {
-      throw new WrongUsage("Missing: --required, --threshold or --blocked");
+    const changes = parseDefinition(input);
+    if (Object.keys(changes).length === 0) {
+      throw new UsageError("Missing: --required, --threshold or --blocked");
     }
     return async (pool) => {
       const { id: tenantId } = await requireTenant(pool, tenant);
-      const form = await changeForm(pool, { tenantId, formKey }, wanted);
+      const form = await changeForm(pool, { tenantId, formKey }, changes);
       if (form === null) throw noSuchForm(tenant, formKey);
       return {
         json: { tenant, form_key: formKey, ...definitionJson(form) },
         text: `Form ${formKey} of ${tenant} requires ${form.required.join(", ")}; threshold ${
           thresholdText(form.threshold)
-        }; ${form.blocked.length} blocked words.`,
+        }; ${counted(form.blocked.length, "blocked word")}.`,
       };
     };
   },
@@ -161,22 +165,23 @@ know it within five seconds. Submissions that are held or delivered already do n
 const remove: Command = {
   words: "form remove",
   positionals: ["TENANT", "FORM_KEY"],
-  summary: "Remove a form: posts to it answer 404, its submissions stay",
-  notes: "Running servers know it within five seconds. ctl form add brings it back.",
+  summary: "Remove a form: posts to it get 404, but its submissions are kept",
+  notes:
+    "Running servers apply the change within five seconds. ctl form add adds the form again, with new settings.",
   prepare(input) {
     const [tenant = "", key] = input.positionals;
     const formKey = parseFormKey(key);
     return async (pool) => {
       const { id: tenantId } = await requireTenant(pool, tenant);
       if (!await removeForm(pool, { tenantId, formKey })) throw noSuchForm(tenant, formKey);
-      return { json: { tenant, form_key: formKey }, text: `Removed form ${formKey} of ${tenant}.` };
+      return { json: { tenant, form_key: formKey }, text: `Removed form ${formKey} from ${tenant}.` };
     };
   },
 };
 
 const list = listCommand({
   words: "form list",
-  isOfTenant: true,
+  isTenantScoped: true,
   summary: "List the forms",
   prepare: () => (pool, { tenantId }) => listForms(pool, tenantId),
   empty: "No forms yet; ctl form add TENANT FORM_KEY --required NAMES adds one.",
@@ -192,19 +197,19 @@ const list = listCommand({
 
 const held = listCommand({
   words: "form held",
-  isOfTenant: true,
+  isTenantScoped: true,
   limit: 50,
   order: "first",
-  summary: "List submissions held as spam that you have not reviewed, the most likely real ones first",
-  notes: `Their senders got the usual answer; the submissions are not delivered. ctl lead show SUBMISSION_ID
-shows one, ctl form release SUBMISSION_ID sends it, ctl form dismiss SUBMISSION_ID takes it off
-this list and leaves it held. The lowest score comes first, and honeypot hits come last.`,
+  summary: "List unreviewed submissions held as spam, starting with those most likely to come from a person",
+  notes: `Their senders got the usual response; the submissions are not delivered. ctl lead show SUBMISSION_ID
+shows one, ctl form release SUBMISSION_ID delivers it, and ctl form dismiss SUBMISSION_ID removes it from
+this list but leaves it held. The lowest score comes first, and honeypot hits come last.`,
   prepare: () => async (pool, page) => {
     const spam = await listHeld(pool, { ...page, verdict: "spam", after: null });
-    const trapped = await listHeld(pool, { ...page, verdict: "honeypot", after: null });
-    return [...spam, ...trapped].slice(0, page.limit);
+    const honeypotHits = await listHeld(pool, { ...page, verdict: "honeypot", after: null });
+    return [...spam, ...honeypotHits].slice(0, page.limit);
   },
-  empty: "Nothing is held.",
+  empty: "No held submissions are waiting for review.",
   columns: {
     "RECEIVED (UTC)": (submission) => shortTime(submission.receivedAt),
     "SUBMISSION ID": (submission) => submission.submissionId,
@@ -218,10 +223,10 @@ this list and leaves it held. The lowest score comes first, and honeypot hits co
   json: ({ fields: _, ...rest }) => snakeCased(rest),
 });
 
-const refusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {
-  already: (id) => `${id} has been released already; ctl lead show ${id} shows its delivery`,
-  clean: (id) => `${id} is not held: it was sent to delivery on arrival`,
-  erased: (id) => `${id} has been erased; there is nothing left to deliver`,
+const releaseRefusals: Readonly<Record<Exclude<Release, "released">, (id: string) => string>> = {
+  already: (id) => `${id} has already been released; ctl lead show ${id} shows its delivery`,
+  clean: (id) => `${id} is not held: it was queued for delivery on arrival`,
+  erased: (id) => `The content of ${id} was erased or has expired`,
   unknown: (id) => `There is no submission ${id}; ctl form held shows what is held`,
 };
 
@@ -229,13 +234,16 @@ const release: Command = {
   words: "form release",
   positionals: ["SUBMISSION_ID"],
   summary: "Deliver a held submission",
-  notes: "It is due at once. The audit records who released it.",
+  notes: "Delivery starts immediately. The audit log records who released it.",
   prepare(input) {
     const id = input.first;
     return async (pool) => {
       const outcome = await releaseSubmission(pool, id, null);
-      if (outcome !== "released") throw new Refused(refusals[outcome](id));
-      return { json: { submission_id: id, released: true }, text: `Released ${id}; it is due at once.` };
+      if (outcome !== "released") throw new Refused(releaseRefusals[outcome](id));
+      return {
+        json: { submission_id: id, released: true },
+        text: `Released ${id}; delivery starts immediately.`,
+      };
     };
   },
 };
@@ -243,42 +251,43 @@ const release: Command = {
 const dismiss: Command = {
   words: "form dismiss",
   positionals: ["SUBMISSION_ID…"],
-  summary: "Take held submissions off the list, and leave them held",
-  notes: `You can still find, show and release each. The audit records who dismissed it. A submission that is
-already reviewed does not change.`,
+  summary: "Mark held submissions as reviewed: they leave the list of ctl form held, but stay held",
+  notes:
+    `You can still find, show and release them. The audit log records who dismissed them. A submission that
+is already reviewed does not change.`,
   prepare: ({ positionals: ids }) => async (pool) => {
     for (const id of ids) {
       const outcome = await dismissSubmission(pool, id, null);
-      // An earlier review already took it off the list.
-      if (outcome !== "dismissed" && outcome !== "already") throw new Refused(refusals[outcome](id));
+      // An earlier review already removed the submission from the list.
+      if (outcome !== "dismissed" && outcome !== "already") throw new Refused(releaseRefusals[outcome](id));
     }
     return { json: { submission_ids: ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
   },
 };
 
-const marks: Readonly<Record<Exclude<SpamMark, "marked">, (id: string) => string>> = {
-  already: (id) => `${id} is labelled like that already`,
-  held: (id) => `${id} is held, not delivered; ctl form dismiss ${id} leaves it held`,
-  erased: (id) => `${id} has been erased; there is nothing left to learn from`,
+const spamRefusals: Readonly<Record<Exclude<SpamMark, "marked">, (id: string, isSpam: boolean) => string>> = {
+  already: (id, isSpam) => `${id} is ${isSpam ? "already" : "not"} reported as spam`,
+  held: (id) => `${id} is held and was not delivered; to confirm that it is spam, run ctl form dismiss ${id}`,
+  erased: (id) => `The content of ${id} was erased or has expired; there is nothing left to learn from`,
   unknown: (id) => `There is no submission ${id}`,
 };
 
 const spam: Command = {
   words: "form spam",
   positionals: ["SUBMISSION_ID"],
-  options: { undo: { description: "take the report back" } },
+  options: { undo: { description: "withdraw the report" } },
   summary: "Report a delivered submission as spam",
-  notes: `The spam score learns from it, as from submissions that you release and dismiss. Its delivery
-does not change. FORMS_SPAM_LEARN=off turns learning off.`,
+  notes: `The spam filter learns from the report, as it does from releases and dismissals. The submission's
+delivery is not affected. FORMS_SPAM_LEARN=off turns learning off.`,
   prepare(input) {
     const id = input.first;
     const isSpam = !input.has("undo");
     return async (pool) => {
       const mark = await markSpam(pool, id, { isSpam, address: null });
-      if (mark !== "marked") throw new Refused(marks[mark](id));
+      if (mark !== "marked") throw new Refused(spamRefusals[mark](id, isSpam));
       return {
         json: { submission_id: id, spam: isSpam },
-        text: isSpam ? `Reported ${id} as spam.` : `Took back that ${id} is spam.`,
+        text: isSpam ? `Reported ${id} as spam.` : `Withdrew the spam report for ${id}.`,
       };
     };
   },
@@ -286,16 +295,18 @@ does not change. FORMS_SPAM_LEARN=off turns learning off.`,
 
 const forgetLearning: Command = {
   words: "form forget-learning",
-  summary: "Forget what the spam score has learned from you",
-  notes: `Within seconds, every running server scores as if newly installed, and learns only from what you
-release, dismiss or report from now on.`,
+  summary: "Discard what the spam filter has learned from releases, dismissals and reports",
+  notes: `Within seconds, every running server scores as if newly installed, and learns only from later
+releases, dismissals and reports.`,
   prepare: () => async (pool) => {
     const labels = await forgetSpamLearning(pool);
-    return { json: { forgotten: labels }, text: `Forgot what was learned from ${labels} submissions.` };
+    return {
+      json: { forgotten: labels },
+      text: `The spam filter forgot what it learned from ${counted(labels, "submission")}.`,
+    };
   },
 };
 
-/** The commands of this noun. */
 export const formCommands: readonly Command[] = [
   add,
   change,

@@ -1,10 +1,10 @@
-/** `ctl key …` */
+/** Defines the `ctl key` and `ctl ip` commands. */
 
 import { createHash, getRandomValues } from "node:crypto";
 import { isIP } from "node:net";
-import { type KeySurface, makeKey } from "#src/contract/api_key.ts";
+import { generateKey, type KeySurface } from "#src/contract/api_key.ts";
 import { limits, type Rate } from "#src/contract/limits.ts";
-import { type Command, type Input, type OptionRule, Refused, WrongUsage } from "./command.ts";
+import { type Command, type Input, type OptionRule, Refused, UsageError } from "./command.ts";
 import { listCommand, requireTenant } from "./list.ts";
 import { safe, shortTime } from "./terminal.ts";
 import { parseCount, parseId, parseLine, parseTime } from "./values.ts";
@@ -21,33 +21,32 @@ import {
 } from "#src/store/operator/api_keys.ts";
 import { findCampaign } from "#src/store/operator/tenants.ts";
 
-// A bound against slips of the finger, far above what one database takes.
+// Catches typos; far above what one database can accept.
 const countMax = 10_000_000;
 
-/** The options of a command that raises a limit. */
+/** The options of `key limit` and `ip limit`. */
 const limitOptions: Readonly<Record<string, OptionRule>> = {
-  "per-minute": { value: "N", description: "requests a minute, sustained" },
+  "per-minute": { value: "N", description: "requests per minute, sustained" },
   burst: { value: "N", description: "requests at once" },
-  until: { value: "TIME", description: "when the published limit applies again" },
-  clear: { description: "restore the published limit now" },
+  until: { value: "TIME", description: "when the usual limit applies again" },
+  clear: { description: "restore the usual limit now" },
 };
 
 /**
- * The limit that is given, or `null` for `--clear`.
+ * Parses a limit; returns `null` for `--clear`.
  *
- * Chosen: one below the published limit is wrong usage, because partners build on what is published; what this is for
- * are agreed backfills, and a slip of the finger would refuse their leads.
+ * Chosen: a limit below the published one is a usage error, because senders rely on the published one.
  */
 function parseLimit(input: Input, published: Rate): RaisedLimit | null {
   const names = ["per-minute", "burst", "until"] as const;
   const given = names.filter((name) => input.option(name) !== undefined);
   if (input.has("clear")) {
-    if (given.length > 0) throw new WrongUsage(`--clear goes without --${given[0]}`);
+    if (given.length > 0) throw new UsageError(`--clear cannot be combined with --${given[0]}`);
     return null;
   }
   const missing = names.filter((name) => input.option(name) === undefined);
   if (missing.length > 0) {
-    throw new WrongUsage(`Missing: ${missing.map((name) => `--${name}`).join(", ")}`);
+    throw new UsageError(`Missing: ${missing.map((name) => `--${name}`).join(", ")}`);
   }
   return {
     perMinute: parseRaised(input, "per-minute", published.perMinute),
@@ -59,31 +58,32 @@ function parseLimit(input: Input, published: Rate): RaisedLimit | null {
 function parseRaised(input: Input, name: "per-minute" | "burst", published: number): number {
   const count = parseCount(input.required(name), `--${name}`, countMax);
   if (count >= published) return count;
-  throw new WrongUsage(`--${name} ${count} is below the published ${published}; limits can only be raised`);
+  throw new UsageError(
+    `--${name} ${count} is below the published limit of ${published}; limits can only be raised`,
+  );
 }
 
-/** A limit in JSON. */
 function limitJson(limit: RaisedLimit | null) {
   return limit === null ? null : { per_minute: limit.perMinute, burst: limit.burst, until: limit.until };
 }
 
-/** A limit in words. */
 function limitText(limit: RaisedLimit): string {
-  return `${limit.perMinute}/min, burst ${limit.burst} until ${shortTime(limit.until)} UTC`;
+  return `${limit.perMinute}/min, burst ${limit.burst}, until ${shortTime(limit.until)} UTC`;
 }
 
-const labelLengthMax = 100;
+/** The maximum length of a key's label, the source of its leads, in characters. */
+export const labelLengthMax = 100;
 
 function parseSurface(input: Input): KeySurface {
   const surface = input.option("surface") ?? "intake";
   if (surface !== "intake" && surface !== "forms") {
-    throw new WrongUsage(`--surface must be intake or forms: ${surface}`);
+    throw new UsageError(`--surface must be intake or forms: ${surface}`);
   }
   return surface;
 }
 
 function noSuchKey(id: string): Refused {
-  return new Refused(`There is no key ${id}; ctl key list shows those there are`);
+  return new Refused(`There is no key ${id}; see ctl key list`);
 }
 
 const issue: Command = {
@@ -96,11 +96,11 @@ const issue: Command = {
       description: "the source of every lead posted with the key; it cannot be changed",
     },
     campaign: { value: "SLUG", description: "adds the cost of the key's leads to this campaign" },
-    surface: { value: "intake|forms", description: "what the key opens; intake when left out" },
+    surface: { value: "intake|forms", description: "the surface that the key is for; default intake" },
   },
-  summary: "Issue an API key to a tenant and print it, this once",
-  notes: `SLUG is the tenant. Only a hash of the key is kept: the key cannot be read again.
-To replace one, issue a second, cut over, then revoke the first.`,
+  summary: "Issue an API key to a tenant and print it once",
+  notes: `SLUG is the tenant. Only a hash of the key and its last four characters are stored, so it cannot be
+shown again. To replace a key, issue a second one, switch the sender to it, then revoke the first.`,
   prepare(input) {
     const tenant = input.first;
     const label = parseLine(input.required("label"), "--label", labelLengthMax);
@@ -111,10 +111,10 @@ To replace one, issue a second, cut over, then revoke the first.`,
       const campaignId = campaign === null ? null : await findCampaign(pool, { slug: campaign, tenantId });
       if (campaign !== null && campaignId === null) {
         throw new Refused(
-          `Tenant ${tenant} has no campaign ${campaign}; ctl campaign list --tenant ${tenant} shows its own`,
+          `Tenant ${tenant} has no campaign ${campaign}; ctl campaign list --tenant ${tenant} shows its campaigns`,
         );
       }
-      const key = makeKey({ surface, sandbox }, (bytes) => getRandomValues(bytes));
+      const key = generateKey({ surface, sandbox }, (bytes) => getRandomValues(bytes));
       const digest = createHash("sha256").update(key).digest("hex");
       const id = await insertKey(pool, {
         tenantId,
@@ -125,7 +125,7 @@ To replace one, issue a second, cut over, then revoke the first.`,
         last4: key.slice(-4),
       });
       if (id === null) {
-        throw new Refused(`Tenant ${tenant} is disabled; ctl tenant enable ${tenant} ends that`);
+        throw new Refused(`Tenant ${tenant} is disabled; to enable it, run ctl tenant enable ${tenant}`);
       }
       return {
         json: { id, key, tenant, label, surface, campaign },
@@ -134,7 +134,7 @@ To replace one, issue a second, cut over, then revoke the first.`,
             campaign === null ? "" : `, campaign ${campaign}`
           }).`,
           `  ${key}`,
-          "Store it now: it is not shown again, only its hash is kept.",
+          "Store it now; it will not be shown again.",
         ].join("\n\n"),
       };
     };
@@ -143,8 +143,8 @@ To replace one, issue a second, cut over, then revoke the first.`,
 
 const list = listCommand({
   words: "key list",
-  isOfTenant: true,
-  summary: "List the keys, revoked ones too",
+  isTenantScoped: true,
+  summary: "List the keys, including revoked ones",
   prepare: () => (pool, { tenantId }) => listKeys(pool, tenantId),
   empty: "No keys; ctl key issue SLUG --label LABEL issues one.",
   columns: {
@@ -155,7 +155,7 @@ const list = listCommand({
     "KEY": (key) => `…${key.last4}`,
     "CAMPAIGN": (key) => key.campaign ?? "-",
     "CREATED (UTC)": (key) => shortTime(key.createdAt),
-    "LAST USED": (key) => shortTime(key.lastUsedAt),
+    "LAST USED (UTC)": (key) => shortTime(key.lastUsedAt),
     "STATE": (key) => keyState(key),
   },
 });
@@ -169,21 +169,21 @@ function keyState(key: ListedKey): string {
 const revoke: Command = {
   words: "key revoke",
   positionals: ["ID"],
-  summary: "Revoke a key at once and for good",
-  notes: `When the command has returned, no event of the key can commit any more; it waits
-for the commits under way. Revoking a revoked key changes nothing and exits 0.`,
+  summary: "Revoke a key immediately and permanently",
+  notes: `The command waits for commits in progress. Once it returns, nothing more can be stored with the key.
+Revoking a revoked key changes nothing and exits 0.`,
   prepare(input) {
     const id = parseId(input.first, "ctl key list");
     return async (pool) => {
       const revocation = await revokeKey(pool, id);
       if (revocation === null) throw noSuchKey(id);
-      const { tenant, label, revokedAt, before } = revocation;
+      const { tenant, label, revokedAt, wasRevoked } = revocation;
       const name = `Key ${id} of ${tenant} (source "${safe(label)}")`;
       return {
-        json: { id, tenant, label, revoked_at: revokedAt, already_revoked: before },
-        text: before
-          ? `${name} was revoked already, ${shortTime(revokedAt)} UTC.`
-          : `${name} is revoked; nothing of it can be accepted any more.`,
+        json: { id, tenant, label, revoked_at: revokedAt, already_revoked: wasRevoked },
+        text: wasRevoked
+          ? `${name} was already revoked, at ${shortTime(revokedAt)} UTC.`
+          : `${name} has been revoked; requests with it are no longer accepted.`,
       };
     };
   },
@@ -193,10 +193,10 @@ const limit: Command = {
   words: "key limit",
   positionals: ["ID"],
   options: limitOptions,
-  summary: "Raise a key's rate limit for a while, such as for a backfill",
+  summary: "Temporarily raise a key's rate limit, for example for a backfill",
   notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Neither number
-may be below the published one. The limit per address stands before this one: an agreed
-backfill needs ctl ip limit too.`,
+may be below the published limit. The limit per address is checked before this one, so a backfill
+also needs ctl ip limit.`,
   prepare(input) {
     const id = parseId(input.first, "ctl key list");
     const raised = parseLimit(input, limits.keyRate);
@@ -207,28 +207,25 @@ backfill needs ctl ip limit too.`,
       return {
         json: { id, limit: limitJson(raised) },
         text: raised === null
-          ? `Key ${id} has the published limit again.`
+          ? `Key ${id} has the usual limit again.`
           : `Key ${id} has a raised limit: ${limitText(raised)}.`,
       };
     };
   },
 };
 
-/** The commands of this noun. */
-export const keyCommands: readonly Command[] = [issue, list, revoke, limit];
-
-/** An address or a network; `ctl ip limit 203.0.113.7/24` means 203.0.113.0/24. */
+/** Checks an address or a network; the store clears its host bits. */
 function parseCidr(text: string): string {
   const [, address = "", bits] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);
   if (version === 0 || Number(bits ?? 0) > (version === 4 ? 32 : 128)) {
-    throw new WrongUsage(
+    throw new UsageError(
       `CIDR must be an address or a network, such as 203.0.113.0/24 or 2001:db8::/48: ${text}`,
     );
   }
-  // Clients are known by their IPv4 address, so this one would never match.
+  // IPv4-mapped client addresses are converted to IPv4, so an IPv4-mapped IPv6 network would never match.
   if (/^(0*:)*:?(0*:)*ffff:/i.test(address) && version === 6) {
-    throw new WrongUsage(`CIDR must be written as IPv4: ${text}`);
+    throw new UsageError(`CIDR must be written as IPv4: ${text}`);
   }
   return text;
 }
@@ -237,11 +234,11 @@ const limitIp: Command = {
   words: "ip limit",
   positionals: ["CIDR"],
   options: limitOptions,
-  summary: "Raise the rate limit of the addresses in a network for a while",
+  summary: "Temporarily raise the rate limit of the addresses in a network",
   notes: `Give all three of --per-minute, --burst and --until, or --clear alone. Neither number
-may be below the published one. Each address has the limit for itself. Where networks
-overlap, the narrowest counts. The limit per key stands behind this one: an agreed
-backfill needs ctl key limit too.`,
+may be below the published limit. The limit applies to each address separately. If networks
+overlap, the narrowest applies. The limit per key is checked after this one, so a backfill
+also needs ctl key limit.`,
   prepare(input) {
     const cidr = parseCidr(input.first);
     const raised = parseLimit(input, limits.ipRate);
@@ -255,11 +252,11 @@ backfill needs ctl key limit too.`,
       }
       const network = await clearNetwork(pool, cidr);
       if (network === null) {
-        throw new Refused(`There is no raised limit for ${cidr}; ctl ip list shows those there are`);
+        throw new Refused(`There is no raised limit for ${cidr}; see ctl ip list`);
       }
       return {
         json: { network, limit: null },
-        text: `Addresses in ${network} have the published limit again.`,
+        text: `The raised limit for ${network} has been removed.`,
       };
     };
   },
@@ -269,7 +266,7 @@ const listIps = listCommand({
   words: "ip list",
   summary: "List the raised limits of networks",
   prepare: () => (pool) => listIpLimits(pool),
-  empty: "No raised limits; the published one holds for every address.",
+  empty: "No raised limits; the usual limit applies to every address.",
   columns: {
     "NETWORK": ({ network }) => network,
     ">PER MINUTE": ({ limit }) => String(limit.perMinute),
@@ -279,5 +276,4 @@ const listIps = listCommand({
   json: ({ network, limit }) => ({ network, ...limitJson(limit) }),
 });
 
-/** The commands of this noun. */
-export const ipCommands: readonly Command[] = [limitIp, listIps];
+export const keyCommands: readonly Command[] = [issue, list, revoke, limit, limitIp, listIps];

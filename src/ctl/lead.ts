@@ -1,9 +1,9 @@
-/** `ctl lead …` */
+/** Defines the `ctl lead` commands. */
 
-import { type Command, Refused, WrongUsage } from "./command.ts";
+import { type Command, Refused, UsageError } from "./command.ts";
 import { block, dollars, JsonText, record, safe } from "./terminal.ts";
 import { parseTime } from "./values.ts";
-import { decode, members } from "#src/lead/json.ts";
+import { decodeString, members } from "#src/lead/json.ts";
 import {
   effectName,
   readEffects,
@@ -17,14 +17,14 @@ import {
   type ListedEvent,
   listLeads,
   readEvents,
-  removalWord,
+  removalKind,
   removedJson,
   type StoredEvent,
   summaryJson,
   verdictJson,
 } from "#src/store/operator/events.ts";
 import { explainStored } from "#src/forms/learning.ts";
-import { weighLessons } from "#src/forms/spam/lessons.ts";
+import { lessonWeights } from "#src/forms/spam/lessons.ts";
 import type { Lessons } from "#src/forms/spam/model.ts";
 import { readLessons } from "#src/store/jobs/spam_learning.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
@@ -32,103 +32,104 @@ import type { Pool } from "#src/store/pool.ts";
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-/** The events beside it when a collision was accepted, as names and values for a person to read. */
-function acceptedPairs({ acceptedFrom: from, collisions }: StoredEvent): (readonly [string, string])[] {
-  const beside = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
+/** Returns the events to which accepted collisions link an event, as names and values. */
+function relatedEventPairs({ acceptedFrom: from, collisions }: StoredEvent): (readonly [string, string])[] {
+  const accepted = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
   return [
     ...(from === null ? [] : [["Accepted from", `collision ${from.collision} of ${from.eventId}`] as const]),
-    ...beside.map(({ id, acceptedEventId }) =>
-      ["Accepted beside", `${acceptedEventId} (collision ${id})`] as const
+    ...accepted.map(({ id, acceptedEventId }) =>
+      ["Collision", `${id}, accepted as ${acceptedEventId}`] as const
     ),
   ];
 }
 
-/** The story in order: accepted, each attempt, and what is next. */
-function deliveryText(event: StoredEvent, repeats: readonly AuditEntry[]): string {
-  const happened = [
-    ...event.delivery.attempts.map((attempt) => [spaced(attempt.at), attemptText(attempt)] as const),
-    ...repeats.map(({ at, actor }) => [spaced(at), `sent again by an operator (${actor})`] as const),
+/** Formats the delivery history in order: acceptance, attempts and resends, and the next step. */
+function deliveryText(event: StoredEvent, resends: readonly AuditEntry[]): string {
+  const entries = [
+    ...event.delivery.attempts.map((attempt) => [formatTime(attempt.at), attemptText(attempt)] as const),
+    ...resends.map(({ at, actor }) => [formatTime(at), `sent again by an operator (${actor})`] as const),
   ];
   return record([
-    [spaced(event.receivedAt), "accepted"],
-    ...happened.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0),
-    ...next(event),
+    [formatTime(event.receivedAt), "accepted"],
+    ...entries.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0),
+    ...nextStep(event),
   ], "  ");
 }
 
-const auditMax = 100;
+// The maximum number of audit entries that are searched for resends.
+const auditEntriesMax = 100;
 
-/** When operators have sent an event again, the newest first. */
-async function readRepeats(pool: Pool, eventId: string): Promise<AuditEntry[]> {
-  const entries = await listAudit(pool, { subject: eventId, limit: auditMax });
+async function readResends(pool: Pool, eventId: string): Promise<AuditEntry[]> {
+  const entries = await listAudit(pool, { subject: eventId, limit: auditEntriesMax });
   return entries.filter(({ action }) => action === "event.send_again");
 }
 
-/** A time to the millisecond, as the story has it. */
-function spaced(iso: string): string {
+/** Formats a time to the millisecond. */
+function formatTime(iso: string): string {
   return iso.slice(0, 23).replace("T", " ");
 }
 
 function attemptText(attempt: Attempt): string {
   const { outcome, status, reason, durationMs } = attempt;
-  const said = [status === null ? "" : `status ${status}`, reason ?? ""].filter((part) => part !== "");
-  const what = outcome === "lost" ? "lost, the process that made it ended" : outcome;
+  const details = [status === null ? "" : `status ${status}`, reason ?? ""].filter((part) => part !== "");
+  const what = outcome === "lost" ? "lost, because its process ended" : outcome;
   return [
     `attempt ${attempt.number}: ${what}`,
-    ...said,
+    ...details,
     ...(durationMs === null ? [] : [`${durationMs} ms`]),
-    ...(attempt.spent ? [] : ["does not count"]),
+    ...(attempt.spent ? [] : ["not counted towards the maximum"]),
   ].join(", ");
 }
 
-function next({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
+function nextStep({ eventId, tenant, delivery }: StoredEvent): [string, string][] {
   const number = (delivery.attempts.at(-1)?.number ?? 0) + 1;
   switch (delivery.state) {
     case "pending": {
       if (delivery.reason === "no_route") {
         return [[
           "waiting",
-          `tenant ${tenant} has no route for it (no_route); it goes at once when one is added`,
+          `tenant ${tenant} has no route for it (no_route); it is sent as soon as you add one`,
         ]];
       }
       const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
-      return [[spaced(delivery.dueAt), `attempt ${number} is due${why}`]];
+      return [[formatTime(delivery.dueAt), `attempt ${number} is due${why}`]];
     }
     case "sending":
-      return [["now", `attempt ${number} is under way, until ${spaced(delivery.leaseUntil)} at most`]];
+      return [[
+        "now",
+        `attempt ${number} is in progress, until ${formatTime(delivery.leaseUntil)} at the latest`,
+      ]];
     case "held":
-      return [["held", `not delivered; ctl form release ${eventId} sends it`]];
+      return [["held", `not delivered; ctl form release ${eventId} delivers it`]];
     case "erased":
-      return [["", "not delivered: its content went before"]];
+      return [["", "not delivered: its content was removed first"]];
     case "delivered":
       return delivery.attempts.at(-1)?.outcome === "delivered" ? [] : [["", "delivered"]];
     case "dead": {
       const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
-      return [[spaced(delivery.diedAt), `dead${why}; ctl dead replay ${eventId} sends it again`]];
+      return [[formatTime(delivery.diedAt), `dead${why}; ctl dead replay ${eventId} sends it again`]];
     }
   }
 }
 
 const list = listCommand({
   words: "lead list",
-  isOfTenant: true,
+  isTenantScoped: true,
   options: {
-    kind: { value: "lead|form", description: "only leads, or only form submissions" },
-    since: { value: "TIME", description: "only those received since then" },
+    since: { value: "TIME", description: "only events received since then" },
   },
   limit: 50,
-  summary: "List accepted leads and form submissions, the newest first",
+  summary: "List accepted leads and form submissions, newest first",
   prepare(input) {
-    const kind = parseKind(input.option("kind"));
     const text = input.option("since");
     const since = text === undefined
       ? null
       : parseTime(text, { name: "--since", direction: "past", nowMs: Date.now() });
-    return (pool, page) => listLeads(pool, { ...page, kind, since });
+    return (pool, page) => listLeads(pool, { ...page, since });
   },
   empty: "No leads.",
   columns: {
-    "RECEIVED (UTC)": (lead) => lead.receivedAt.slice(0, 23).replace("T", " "),
+    "RECEIVED (UTC)": (lead) => formatTime(lead.receivedAt),
     "EVENT ID": (lead) => lead.eventId,
     "KIND": (lead) => lead.kind,
     "TENANT": (lead) => lead.tenant,
@@ -139,87 +140,80 @@ const list = listCommand({
   json: (lead) => ({ ...summaryJson(lead), delivery: { state: lead.state } }),
 });
 
-function parseKind(text: string | undefined): ListedEvent["kind"] | null {
-  if (text === undefined || text === "lead" || text === "form") return text ?? null;
-  throw new WrongUsage(`--kind must be lead or form: ${text}`);
-}
-
 const show: Command = {
   words: "lead show",
   positionals: ["EVENT_ID…"],
-  summary: "Show leads and submissions: normalized, as posted, flags, the story of their delivery",
-  notes: `Of a form submission it also shows the verdict, its score and the reasons: a held one has
-the state held, and ctl form release sends it. The delivery is pending (due_at tells since or until when, reason why), sending,
-delivered or dead; its attempts stand in order. An attempt that was not spent does
-not count towards those after which a lead is dead. With several ids, --json
-prints an array in their order. When one of them does not exist, nothing is shown and
-the message names it.`,
+  summary: "Show leads and submissions: content, body as posted, flags, delivery history",
+  notes: `For a form submission it also shows the verdict, the score and the reasons. A held submission has
+the state held, and ctl form release delivers it. The delivery is pending (due_at is when it is due,
+reason is why it waits), sending, delivered or dead, with its attempts in order. An attempt that was
+not spent does not count towards the maximum, after which an event is dead. With several ids, --json
+prints an array in the order given. If any of them does not exist, nothing is shown.`,
   prepare: (input) => async (pool) => {
     const ids = input.positionals;
     const events = await readEvents(pool, ids);
-    const found = events.filter((event) => event !== null);
-    if (found.length < ids.length) {
+    const stored = events.filter((event) => event !== null);
+    if (stored.length < ids.length) {
       const missing = ids.filter((_, index) => events[index] === null);
       throw new Refused(
-        `There is no event ${[...new Set(missing)].join(", ")}; ctl lead list shows those there are`,
+        `There is no event ${[...new Set(missing)].join(", ")}; see ctl lead list`,
       );
     }
     const effects = await readEffects(pool, ids);
-    const lessons = found.some((event) => event.kind === "form")
-      ? weighLessons(await readLessons(pool))
+    const lessons = stored.some((event) => event.kind === "form")
+      ? lessonWeights(await readLessons(pool))
       : new Map();
-    const repeats = await Promise.all(ids.map((id) => readRepeats(pool, id)));
-    const documents = found.map((event, index) => eventJson(event, effects[index] ?? []));
+    const resends = await Promise.all(ids.map((id) => readResends(pool, id)));
+    const documents = stored.map((event, index) => eventJson(event, effects[index] ?? []));
     return {
       json: ids.length === 1 ? documents[0] : documents,
-      text: found.map((event, index) =>
-        eventText(event, effects[index] ?? [], { lessons, repeats: repeats[index] })
-      )
-        .join(`\n\n${"-".repeat(72)}\n\n`),
+      text: stored.map((event, index) =>
+        eventText(event, effects[index] ?? [], { lessons, resends: resends[index] })
+      ).join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
 };
 
-const again: Command = {
+const resend: Command = {
   words: "lead send-again",
   positionals: ["EVENT_ID"],
   options: {
-    effect: { value: "KIND", description: "only this one of its effects, such as crm or email" },
+    effect: { value: "KIND", description: "only this effect, such as crm or email" },
   },
-  summary: "Send a delivered lead or submission once more",
-  notes: `It is due at once and goes by today's routes, under the same event id, by which a receiver
-can recognise the repeat. With --effect the others stay done. When it is refused, it is dead;
-ctl dead replay sends it then. What is not delivered yet, dead, held, erased or a sandbox's is
-refused.`,
+  summary: "Send a delivered lead or submission again",
+  notes: `It is sent immediately over the current routes, under the same event id, so receivers can recognize
+the repeat. With --effect, the other effects are not repeated. If the actions tier refuses it, it
+becomes a dead letter at once. Events that are waiting, being sent, dead, held or erased cannot be
+sent again, nor can those of a sandbox tenant.`,
   prepare(input) {
     const id = input.first;
     const effect = input.option("effect") ?? null;
     if (effect !== null && !/^[a-z]{1,20}$/.test(effect)) {
-      throw new WrongUsage("--effect must be the kind of a destination, such as crm or email");
+      throw new UsageError("--effect must be a kind of destination, such as crm or email");
     }
     return async (pool) => {
       const sent = await sendAgain(pool, { eventId: id, effect, seen: null, address: null });
       if (sent !== "sent") throw new Refused(`${refusals[sent](id, effect ?? "")}; nothing was changed`);
       return {
         json: { event_id: id, effect },
-        text: `Sends ${id} again${
-          effect === null ? "" : `, ${effectName(effect)} alone`
-        }; ctl lead show says what came of it.`,
+        text: `Sending ${id} again${
+          effect === null ? "" : ` to ${effectName(effect)} only`
+        }; ctl lead show shows the result.`,
       };
     };
   },
 };
 
 const refusals: Readonly<Record<Exclude<SentAgain, "sent">, (id: string, effect: string) => string>> = {
-  waiting: (id) => `${id} is on its way already, or was not delivered yet`,
-  already: (id) => `${id} has been sent again meanwhile`,
+  waiting: (id) => `${id} is already being sent, or has not been delivered yet`,
+  already: (id) => `${id} has been sent again in the meantime`,
   dead: (id) => `${id} is dead; ctl dead replay ${id} sends it`,
-  held: (id) => `${id} is held; ctl form release ${id} sends it`,
-  erased: (id) => `The content of ${id} is gone`,
+  held: (id) => `${id} is held; ctl form release ${id} delivers it`,
+  erased: (id) => `The content of ${id} has been removed`,
   sandbox: (id) => `${id} is a sandbox lead, which is never delivered`,
-  no_route: (id) => `No route of its tenant takes ${id}; ctl tenant route makes one`,
-  no_effect: (id, effect) => `No ${effect} route of its tenant takes ${id}; ctl tenant route makes one`,
-  unknown: (id) => `There is no event ${safe(id)}; ctl lead list shows those there are`,
+  no_route: (id) => `The tenant has no route for ${id}; ctl tenant route adds one`,
+  no_effect: (id, effect) => `The tenant has no ${effect} route for ${id}; ctl tenant route adds one`,
+  unknown: (id) => `There is no event ${safe(id)}; see ctl lead list`,
 };
 
 function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
@@ -233,37 +227,38 @@ function eventJson(event: StoredEvent, effects: readonly ShownEffect[]) {
   };
 }
 
-/** The members that hold the content of an event: all that was accepted, or what has removed it and when. */
+/** Returns the JSON members for an event's content and, if it was removed, for how and when. */
 export function contentJson(event: StoredEvent) {
   return {
     ...removedJson(event),
-    [contentName(event.kind)]: spliced(event.lead),
-    extra: spliced(event.extra ?? "{}"),
+    [contentName(event.kind)]: verbatimJson(event.lead),
+    extra: verbatimJson(event.extra ?? "{}"),
     raw: event.raw,
   };
 }
 
-/** Stored JSON text as a part of the output; `null` where an erasure has left nothing. */
-export function spliced(text: string | null): JsonText | null {
+/** Returns stored JSON text for verbatim output; `null` if the text was removed. */
+export function verbatimJson(text: string | null): JsonText | null {
   return text === null ? null : new JsonText(text);
 }
 
-/** The member that holds the content of an event. */
+/** Returns the name of the member that contains an event's content. */
 export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
   return kind === "lead" ? "lead" : "submission";
 }
 
-/** A whole event for a person to read. */
 export function eventText(
   event: StoredEvent,
   effects: readonly ShownEffect[],
-  { lessons = new Map(), repeats = [] }: {
+  { lessons = new Map(), resends = [] }: {
     readonly lessons?: Lessons;
-    readonly repeats?: readonly AuditEntry[] | undefined;
+    readonly resends?: readonly AuditEntry[] | undefined;
   } = {},
 ): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
-  const gone = `  ${removalWord(event)}${event.removed === null ? "" : ` ${spaced(event.removed.at)}`}`;
+  const removed = `  ${removalKind(event)}${
+    event.removed === null ? "" : ` ${formatTime(event.removed.at)}`
+  }`;
   return [
     record([
       ["Event", event.eventId],
@@ -272,30 +267,30 @@ export function eventText(
       ["Source", event.source],
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
-      ...acceptedPairs(event),
-      ...foundPairs(event, lessons),
+      ...relatedEventPairs(event),
+      ...verdictPairs(event, lessons),
       ["Delivery", event.delivery.state],
     ]),
-    `What became of it\n${deliveryText(event, repeats)}`,
+    `Delivery history\n${deliveryText(event, resends)}`,
     ...(effects.length === 0 ? [] : [`Effects\n${effectsText(effects)}`]),
-    `${title}\n${event.lead === null ? gone : record(contentPairs(event.kind, event.lead), "  ")}`,
+    `${title}\n${event.lead === null ? removed : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
-    `Body as posted\n${event.raw === null ? gone : block(event.raw)}`,
+    `Body as posted\n${event.raw === null ? removed : block(event.raw)}`,
   ].join("\n\n");
 }
 
-/** The effects, a line each, and below it what the other side said. */
+/** Renders the effects, one per line, each followed by the recipient's response. */
 function effectsText(effects: readonly ShownEffect[]): string {
   return record(
     effects.map(({ effect, target, state, busyUntil, status, answer, reason, attempts, settledAt }) => [
       `${effectName(effect)}${target === null ? "" : ` ${target}`}`,
       [
         `${state}${status === null ? "" : ` ${status}`}${
-          target === null && state !== "waiting" ? " (its route has changed since)" : ""
+          target === null && state !== "waiting" ? " (the route has since changed)" : ""
         }`,
         ...(reason === null ? [] : [reason]),
-        ...(state === "busy" && busyUntil !== null ? [`until ${spaced(busyUntil)} at most`] : []),
-        ...(settledAt === null ? [] : [spaced(settledAt)]),
+        ...(state === "busy" && busyUntil !== null ? [`until ${formatTime(busyUntil)} at the latest`] : []),
+        ...(settledAt === null ? [] : [formatTime(settledAt)]),
         ...(attempts > 1 ? [`tried ${attempts} times`] : []),
       ].join(", ") + (answer === null || answer === "" ? "" : `\n${answer}`),
     ]),
@@ -303,33 +298,32 @@ function effectsText(effects: readonly ShownEffect[]): string {
   );
 }
 
-function foundPairs({ found, lead, receivedAt }: StoredEvent, lessons: Lessons): [string, string][] {
-  if (found === null) return [];
-  const shares = lead === null || found.score === 0 ? [] : explainStored({ lead, receivedAt }, lessons);
-  const released = found.releasedAt === null ? "" : `, released ${found.releasedAt}`;
+function verdictPairs({ submission, lead, receivedAt }: StoredEvent, lessons: Lessons): [string, string][] {
+  if (submission === null) return [];
+  const shares = lead === null || submission.score === 0 ? [] : explainStored({ lead, receivedAt }, lessons);
+  const released = submission.releasedAt === null ? "" : `, released ${submission.releasedAt}`;
   return [
-    ["Form", found.formKey],
-    ["Verdict", `${found.verdict}${released}`],
-    ["Score", String(found.score)],
-    ["Reasons", found.reasons.join(", ") || "-"],
+    ["Form", submission.formKey],
+    ["Verdict", `${submission.verdict}${released}`],
+    ["Score", String(submission.score)],
+    ["Reasons", submission.reasons.join(", ") || "-"],
     ...shares.map((share, index): [string, string] => [
-      index === 0 ? "Weighed most" : "",
-      `${String(share.percent).padStart(2)} % ${"words" in share ? `"${share.words}"` : share.reason}`,
+      index === 0 ? "Main evidence" : "",
+      `${String(share.percent).padStart(2)}% ${"words" in share ? `"${share.words}"` : share.reason}`,
     ]),
   ];
 }
 
 /**
- * The members of a lead or a submission for a person to read, in their order, each number with the digits that were
- * sent; a lead's cost in dollars.
+ * Returns the members of a lead or submission as names and values, in order. Numbers keep the digits that were sent; a
+ * lead's cost is in dollars.
  */
 export function contentPairs(kind: ListedEvent["kind"], json: string): [string, string][] {
   return members(json).map(({ name, valueText }) =>
     kind === "lead" && name === "cost_cents"
       ? ["cost", dollars(Number(valueText))]
-      : [name, valueText.startsWith('"') ? decode(valueText) : valueText]
+      : [name, valueText.startsWith('"') ? decodeString(valueText) : valueText]
   );
 }
 
-/** The commands of this noun. */
-export const leadCommands: readonly Command[] = [list, show, again];
+export const leadCommands: readonly Command[] = [list, show, resend];

@@ -1,4 +1,4 @@
-/** Commands that list: their options, their tables, and the tenant that they are narrowed to. */
+/** Builds the commands that list rows, and looks up tenants by slug. */
 
 import type { Pool } from "#src/store/pool.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
@@ -9,15 +9,15 @@ import { parseCount } from "./values.ts";
 
 const listedMax = 10_000;
 
-/** For a slug that no tenant has. */
+/** Returns the refusal for the slug of a tenant that does not exist. */
 export function noSuchTenant(slug: string): Refused {
-  return new Refused(`There is no tenant ${slug}; ctl tenant list shows those there are`);
+  return new Refused(`There is no tenant ${slug}; see ctl tenant list`);
 }
 
 /**
- * The tenant with this slug.
+ * Returns the tenant with this slug.
  *
- * @throws {Refused} when there is none
+ * @throws {Refused} if there is none
  */
 export async function requireTenant(
   pool: Pool,
@@ -28,62 +28,66 @@ export async function requireTenant(
   return tenant;
 }
 
-/** The id of the tenant that `--tenant` names, or `null` when it is not given. */
+/** Returns the id of the tenant that `--tenant` names, or `null` without the option. */
 export async function optionalTenantId(pool: Pool, slug: string | undefined): Promise<number | null> {
   return slug === undefined ? null : (await requireTenant(pool, slug)).id;
 }
 
-/** What is read of the command line of every list. */
+/** The values of `--tenant` and `--limit`. */
 interface ListPage {
-  /** Of `--tenant`; `null`: of all. */
+  /** `null` for all tenants. */
   readonly tenantId: number | null;
   readonly limit: number;
 }
 
-/** A command that lists; what {@linkcode Command} has is as there. */
 interface List<Row extends object> extends Pick<Command, "words" | "summary" | "notes"> {
-  /** Its options besides `--tenant` and `--limit`. */
+  /** The options other than `--tenant` and `--limit`. */
   readonly options?: Command["options"];
-  /** It has the option `--tenant`. */
-  readonly isOfTenant?: true;
-  /** It has the option `--limit`, and this is its default. */
+  /** Whether the command has the option `--tenant`. */
+  readonly isTenantScoped?: true;
+  /** The default for the option `--limit`; if omitted, the command has no such option. */
   readonly limit?: number;
-  /** Which rows a limit leaves: `newest` when left out. */
+  /** Describes the rows that `--limit` returns, as in `The newest 50`; default `newest`. */
   readonly order?: "newest" | "first";
-  /** Checks the options of its own, and returns what reads the rows. */
+  /** Checks `options` and returns the function that reads the rows. */
   readonly prepare: (input: Input) => (pool: Pool, page: ListPage) => Promise<readonly Row[]>;
-  /** What is said where there are none. */
+  /** The text for an empty list. */
   readonly empty: string;
   readonly columns: Columns<Row>;
-  /** A row as JSON has it; left out: all of its members. */
+  /** Converts a row to JSON. Default: all members, in snake_case. */
   readonly json?: (row: Row) => unknown;
 }
 
-/** The command of a list. */
 export function listCommand<Row extends object>(list: List<Row>): Command {
-  const { words, summary, notes, isOfTenant, limit: byDefault, order = "newest" } = list;
+  const { words, summary, notes, isTenantScoped, limit: limitDefault, order = "newest" } = list;
   return {
     words,
     options: {
-      ...(isOfTenant === true ? { tenant: { value: "SLUG", description: "only this tenant's" } } : {}),
+      ...(isTenantScoped === true ? { tenant: { value: "SLUG", description: "only this tenant" } } : {}),
       ...list.options,
-      ...(byDefault === undefined
+      ...(limitDefault === undefined
         ? {}
-        : { limit: { value: "N", description: `at most N; ${byDefault} when left out` } }),
+        : { limit: { value: "N", description: `at most N; default ${limitDefault}` } }),
     },
     summary,
     ...(notes === undefined ? {} : { notes }),
     prepare(input) {
-      const limit = parseCount(input.option("limit") ?? String(byDefault ?? listedMax), "--limit", listedMax);
+      const limit = parseCount(
+        input.option("limit") ?? String(limitDefault ?? listedMax),
+        "--limit",
+        listedMax,
+      );
       const read = list.prepare(input);
       return async (pool) => {
-        const tenantId = isOfTenant === true ? await optionalTenantId(pool, input.option("tenant")) : null;
+        const tenantId = isTenantScoped === true
+          ? await optionalTenantId(pool, input.option("tenant"))
+          : null;
         const rows = await read(pool, { tenantId, limit });
-        const isCut = byDefault !== undefined && rows.length >= limit;
+        const isTruncated = limitDefault !== undefined && rows.length >= limit;
         return {
           json: rows.map((row) => list.json === undefined ? snakeCased(row) : list.json(row)),
           text: table(rows, list.empty, list.columns) +
-            (isCut ? `\n\nThe ${order} ${limit}; --limit N shows more.` : ""),
+            (isTruncated ? `\n\nThe ${order} ${limit}; --limit N shows more.` : ""),
         };
       };
     },

@@ -1,9 +1,9 @@
 /**
- * Runs the operator's command.
+ * Runs `ctl`, the operator's command.
  *
- * Exit status 0: done; 1: refused, not found, not well (doctor), or the store is away; 2: wrong usage. Chosen: a value that
- * is wrong whatever the store holds (a slug with a space) is wrong usage; what depends on the store (a
- * slug that is taken) is refused. Results go to stdout, messages to stderr, with `--json` too.
+ * Exit status 0: done; 1: refused, not found, failures (of a check or a route test), or the store is unavailable; 2: usage
+ * error. Chosen: a value that is always invalid (a slug with a space) is a usage error; one that conflicts with the store (a
+ * slug that is in use) is refused. Results are printed to stdout and messages to stderr, also with `--json`.
  */
 
 import { hostname, userInfo } from "node:os";
@@ -13,12 +13,12 @@ import { certificatesCommands } from "./certificates.ts";
 import { collisionCommands } from "./collision.ts";
 import {
   type Command,
+  type CommandContext,
   type Input,
   parseInput,
   Refused,
   type Reply,
-  type Surroundings,
-  WrongUsage,
+  UsageError,
 } from "./command.ts";
 import { completionCommands } from "./completion.ts";
 import { deadCommands } from "./dead.ts";
@@ -26,76 +26,72 @@ import { doctorCommands } from "./doctor.ts";
 import { eraseCommands } from "./erase.ts";
 import { explainFailure } from "./failure.ts";
 import { formCommands } from "./form.ts";
-import { ipCommands, keyCommands } from "./key.ts";
+import { keyCommands } from "./key.ts";
 import { leadCommands } from "./lead.ts";
-import { planCommands, subscriptionCommands } from "./plan.ts";
+import { planCommands } from "./plan.ts";
 import { restoredCommands } from "./restored.ts";
 import { routeCommands } from "./route.ts";
-import { campaignCommands, tenantChangeCommands, tenantCommands } from "./tenant.ts";
+import { campaignCommands, tenantCommands } from "./tenant.ts";
 import { renderJson, safe } from "./terminal.ts";
 import { vocabularyCommands } from "./vocabulary.ts";
-import { addressFault } from "#src/store/address.ts";
+import { databaseUrlError } from "#src/store/address.ts";
 import { openAdminPool } from "#src/store/operator/admin_pool.ts";
 import type { Pool } from "#src/store/pool.ts";
 
-const everywhere = [
+const commonOptions = [
   ["--json", "print one JSON document"],
   ["--help", "show this help"],
 ] as const;
 
-const outro = `Exit status: 0 done; 1 refused, not found, or the database is away; 2 wrong usage.
-TIME is ISO 8601 (2026-09-30, 2026-09-30T12:00Z; UTC unless it says otherwise) or
-a span from now: 30m, 2h, 7d, 2w.
+const timeHelp = `TIME is ISO 8601 (2026-09-30, 2026-09-30T12:00Z; UTC if it has no offset) or
+a duration relative to now: 30m, 2h, 7d, 2w.`;
+const generalHelp =
+  `Exit status: 0 done; 1 refused, not found, failed, or database unavailable; 2 usage error.
+${timeHelp}
 
-The database is DATABASE_URL, or else that of the npm start running here.`;
+The database is the one in DATABASE_URL, or else that of the running npm start.`;
 
-/** One line: the command's words and what it takes. */
+/** Formats the command's words, arguments and options on one line. */
 function usageLine(command: Command): string {
   const options = Object.entries(command.options ?? {}).map(([name, rule]) => {
     const option = rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`;
-    return rule.required === true ? option : `[${option}]${rule.several === true ? "…" : ""}`;
+    return rule.required === true ? option : `[${option}]${rule.isRepeatable === true ? "…" : ""}`;
   });
   const positionals = (command.positionals ?? []).map((name) =>
     name.endsWith("…") ? `${name.slice(0, -1)} [${name.slice(0, -1)}…]` : name
   );
-  return ["ctl", command.words, ...positionals, ...options].join(" ");
+  return ["Usage: ctl", command.words, ...positionals, ...options, "[--json]"].join(" ");
 }
 
-/** What a wrong usage of the command prints. */
-function usage(command: Command): string {
-  return `Usage: ${usageLine(command)} [--json]`;
-}
-
-/** `ctl key issue --help` */
 function commandHelp(command: Command): string {
   const options = [
     ...Object.entries(command.options ?? {}).map(([name, rule]) =>
       [rule.value === undefined ? `--${name}` : `--${name} ${rule.value}`, rule.description] as const
     ),
-    ...everywhere,
+    ...commonOptions,
   ];
   const paragraphs = [
-    usage(command),
+    usageLine(command),
     `${command.summary}.`,
     `Options:\n${columns(options)}`,
   ];
   if (command.notes !== undefined) paragraphs.push(command.notes);
-  const takesTime = Object.values(command.options ?? {}).some((rule) => rule.value === "TIME");
-  if (takesTime) paragraphs.push(outro.split("\n").slice(1, 3).join("\n"));
+  const hasTimeOption = Object.values(command.options ?? {}).some((rule) => rule.value === "TIME");
+  if (hasTimeOption) paragraphs.push(timeHelp);
   return paragraphs.join("\n\n");
 }
 
-/** `ctl --help`, and `ctl key --help` with the commands of one noun. */
-function overview(commands: readonly Command[], noun?: string): string {
-  const shown = noun === undefined
+/** Formats `ctl --help`, or, for a group such as `key`, `ctl key --help`. */
+function overview(commands: readonly Command[], group?: string): string {
+  const shown = group === undefined
     ? commands
-    : commands.filter((command) => command.words.startsWith(`${noun} `));
+    : commands.filter((command) => command.words.startsWith(`${group} `));
   const lines = shown.map((command) => [`ctl ${command.words}`, command.summary] as const);
   return [
-    `Usage: ctl ${noun ?? "NOUN"} VERB [ARGUMENTS] [OPTIONS] [--json]`,
+    `Usage: ctl ${group ?? "GROUP"} COMMAND [ARGUMENTS] [OPTIONS] [--json]`,
     columns(lines),
-    `ctl ${noun ?? "NOUN"} VERB --help tells what a command takes.`,
-    outro,
+    `ctl ${group ?? "GROUP"} COMMAND --help shows the arguments of a command.`,
+    generalHelp,
   ].join("\n\n");
 }
 
@@ -104,15 +100,13 @@ function columns(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }
 
-/** Every command, in the order in which the help lists them. */
-function commandsIn(surroundings: Surroundings): readonly Command[] {
+/** Returns every command, in the order in which the help lists them. */
+function allCommands(context: CommandContext): readonly Command[] {
   const commands: readonly Command[] = [
     ...tenantCommands,
-    ...tenantChangeCommands,
-    ...routeCommands(surroundings),
+    ...routeCommands(context),
     ...campaignCommands,
     ...keyCommands,
-    ...ipCommands,
     ...vocabularyCommands,
     ...leadCommands,
     ...formCommands,
@@ -120,77 +114,74 @@ function commandsIn(surroundings: Surroundings): readonly Command[] {
     ...collisionCommands,
     ...planCommands,
     ...eraseCommands,
-    ...subscriptionCommands,
     ...auditCommands,
     ...restoredCommands,
-    ...doctorCommands(surroundings),
+    ...doctorCommands(context),
     ...certificatesCommands,
     ...completionCommands(() => commands),
   ];
   return commands;
 }
 
-/** What the program leaves behind. */
+/** The exit status and the output of the program. */
 interface Outcome {
   readonly status: 0 | 1 | 2;
   readonly stdout?: string;
   readonly stderr?: string | undefined;
 }
 
-async function runCommandLine(argv: readonly string[], surroundings: Surroundings): Promise<Outcome> {
-  const commands = commandsIn(surroundings);
+async function runCommandLine(argv: readonly string[], context: CommandContext): Promise<Outcome> {
+  const commands = allCommands(context);
   const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   const wantsHelp = options.some((argument) => argument === "--help" || argument === "-h");
-  // `ctl --json key list` is as good as `ctl key list --json`.
+  // `ctl --json key list` is accepted as `ctl key list --json`.
   const start = argv.findIndex((argument) => !argument.startsWith("-"));
-  const [noun, verb] = start === -1 ? [] : argv.slice(start);
-  const command = commands.find(({ words }) => words === noun || words === `${noun} ${verb}`);
+  const [first, second] = start === -1 ? [] : argv.slice(start);
+  const command = commands.find(({ words }) => words === first || words === `${first} ${second}`);
   if (command !== undefined) {
     if (wantsHelp) return { status: 0, stdout: commandHelp(command) };
     const count = command.words.split(" ").length;
-    return await runCommand(command, argv.toSpliced(start, count), surroundings);
+    return await runCommand(command, argv.toSpliced(start, count), context);
   }
-  const isNoun = commands.some(({ words }) => words.startsWith(`${noun} `));
-  const help = overview(commands, isNoun ? noun : undefined);
-  if (noun === "help" || (wantsHelp && (noun === undefined || isNoun))) return { status: 0, stdout: help };
-  const unknown = isNoun ? verb === undefined ? null : `${noun} ${verb}` : noun ?? null;
+  const isGroup = commands.some(({ words }) => words.startsWith(`${first} `));
+  const help = overview(commands, isGroup ? first : undefined);
+  if (first === "help" || (wantsHelp && (first === undefined || isGroup))) return { status: 0, stdout: help };
+  const unknown = isGroup ? second === undefined ? null : `${first} ${second}` : first ?? null;
   return { status: 2, stderr: unknown === null ? help : `Unknown command: ${safe(unknown)}\n\n${help}` };
 }
 
 async function runCommand(
   command: Command,
   argv: readonly string[],
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<Outcome> {
   try {
     const input = parseInput(command, argv);
-    const alone = command.prepareAlone?.(input) ?? null;
-    const work = alone ?? withStore(surroundings, command.prepare(input));
-    return outcomeOf(await work(), input);
+    const run = command.prepareWithoutStore?.(input) ?? withStore(context, command.prepare(input));
+    return toOutcome(await run(), input);
   } catch (error) {
     if (error instanceof Refused) return { status: 1, stderr: safe(error.message) };
-    if (!(error instanceof WrongUsage)) throw error;
+    if (!(error instanceof UsageError)) throw error;
     const lines = [error.message, ...error.details.map((detail) => `  ${detail}`)];
-    return { status: 2, stderr: [...lines.map(safe), usage(command)].join("\n") };
+    return { status: 2, stderr: [...lines.map(safe), usageLine(command)].join("\n") };
   }
 }
 
-function outcomeOf(reply: Reply, { json }: Input): Outcome {
+function toOutcome(reply: Reply, { json }: Input): Outcome {
   const stdout = json ? renderJson(reply.json) : reply.text;
-  return { status: reply.isBad === true ? 1 : 0, stdout, stderr: reply.warning };
+  return { status: reply.hasFailures === true ? 1 : 0, stdout, stderr: reply.warning };
 }
 
 /**
- * A command's work on a connection of its own.
- *
- * It throws {@linkcode Refused} for a failure of the store, in the operator's words.
+ * Returns a function that opens a pool, runs the command with it and closes it. The function throws {@linkcode Refused}
+ * if the store fails.
  */
-function withStore(surroundings: Surroundings, work: (pool: Pool) => Promise<Reply>): () => Promise<Reply> {
+function withStore(context: CommandContext, run: (pool: Pool) => Promise<Reply>): () => Promise<Reply> {
   return async () => {
-    const databaseUrl = databaseAddress(surroundings);
+    const databaseUrl = databaseAddress(context);
     const pool = openAdminPool(databaseUrl, accountName());
     try {
-      return await work(pool);
+      return await run(pool);
     } catch (error) {
       const explanation = explainFailure(error, databaseUrl);
       throw explanation === null ? error : new Refused(explanation, { cause: error });
@@ -200,43 +191,43 @@ function withStore(surroundings: Surroundings, work: (pool: Pool) => Promise<Rep
   };
 }
 
-/** The account of this machine, for the audit; several people may share the database's role. */
+/** Returns the account and the machine for the audit, because several people may share a database role. */
 function accountName(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
   } catch {
-    // The account has no name on this machine, as in many containers.
+    // In many containers the account has no name.
     return `uid ${process.getuid?.() ?? "unknown"}@${hostname()}`;
   }
 }
 
-function databaseAddress({ findDatabaseUrl }: Surroundings): string {
+function databaseAddress({ findDatabaseUrl }: CommandContext): string {
   try {
     const databaseUrl = findDatabaseUrl();
-    // An unreadable one would be printed, password and all, by what fails on it.
-    const fault = addressFault(databaseUrl);
+    // An invalid URL is refused here, because later errors would print it with its password.
+    const fault = databaseUrlError(databaseUrl);
     if (fault === null) return databaseUrl;
     throw new Refused(`DATABASE_URL ${fault}`);
   } catch (error) {
     const { message } = error as Error;
-    const isSaid = error instanceof Refused || message.startsWith("DATABASE_URL_FILE");
-    throw new Refused(isSaid ? message : `${message}; set DATABASE_URL, or run npm start`);
+    const isComplete = error instanceof Refused || message.startsWith("DATABASE_URL_FILE");
+    throw new Refused(isComplete ? message : `${message}; set DATABASE_URL, or run npm start`);
   }
 }
 
-/** A key that was pasted where another argument belongs is not repeated on stderr. */
+/** Redacts keys that were pasted in place of another argument. */
 function withoutKeys(text: string): string {
   return text.replace(/((?:lead|form)_(?:live|test)_)[0-9A-Za-z]{8,}/g, "$1…");
 }
 
-/** Runs one command line, prints what it answers and sets the exit status of the process. */
-export async function runCtl(argv: readonly string[], surroundings: Surroundings): Promise<void> {
-  // `ctl lead list | head` closes the pipe early; that is no failure.
+/** Runs one command line, prints its output and sets the exit status of the process. */
+export async function runCtl(argv: readonly string[], context: CommandContext): Promise<void> {
+  // `ctl lead list | head` closes the pipe early, which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     process.exit();
   });
-  const outcome = await runCommandLine(argv, surroundings);
+  const outcome = await runCommandLine(argv, context);
   process.exitCode = outcome.status;
   if (outcome.stdout !== undefined) process.stdout.write(`${outcome.stdout}\n`);
   if (outcome.stderr !== undefined) process.stderr.write(`${withoutKeys(outcome.stderr)}\n`);

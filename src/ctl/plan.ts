@@ -1,20 +1,20 @@
-/** `ctl plan …` */
+/** Defines the `ctl plan` and `ctl subscription` commands. */
 
 import { readFileSync } from "node:fs";
 import { limits } from "#src/contract/limits.ts";
 import { type Interval, intervals } from "#src/contract/plans.ts";
-import { type Command, Refused, WrongUsage } from "./command.ts";
+import { type Command, Refused, UsageError } from "./command.ts";
 import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
 import { isSlug, parseSlug } from "./values.ts";
 import {
-  decode,
-  elements,
+  arrayElements,
+  decodeString,
   isObject,
   type Member,
   members,
+  minifyJson,
   parseObject,
   replaceLoneSurrogates,
-  withoutSpace,
 } from "#src/lead/json.ts";
 import {
   listSubscriptions,
@@ -23,32 +23,32 @@ import {
   putPlans,
   removePlan,
 } from "#src/store/operator/plans.ts";
-import { subscriptionStates } from "#src/store/serving/checkout.ts";
 import { readPlans } from "#src/store/serving/plans.ts";
 import { listCommand } from "./list.ts";
 
-// A list that a visitor chooses from, and that goes out whole with every request.
+// Limits one file, because every response of the plan feed contains all plans.
 const plansMax = 1_000;
 const bytesMax = 1024 * 1024;
-// What the payment provider takes: eight digits. Source: Stripe, Currencies (minimum and maximum charge amounts).
+// The payment provider's maximum, eight digits. Source: Stripe, Currencies (minimum and maximum charge amounts).
 const amountCentsMax = 99_999_999;
 
-/** What is wrong with a text, to be said behind its path; `null`: nothing. */
+/** A check that returns a text's fault, as the rest of a sentence that starts with the path, or `null`. */
 type Rule = (text: string) => string | null;
 
 const atMost = (lengthMax: number): Rule => (text) =>
   [...text].length > lengthMax ? `is longer than ${lengthMax} characters` : null;
 
-/** Text of one line that visitors read. */
+/** Checks one line of text that visitors see. */
 const line: Rule = (text) =>
   text.trim() === ""
     ? "is blank"
     : /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
-    ? "has control characters"
+    ? "contains control characters"
     : atMost(200)(text);
 
 const planRules: Readonly<Record<string, Rule>> = {
-  slug: (text) => isSlug(text) ? null : "is not 1 to 64 of a-z, 0-9 and -, with no - at either end",
+  slug: (text) =>
+    isSlug(text) ? null : "is not 1 to 64 characters (a-z, 0-9 or hyphen), or starts or ends with a hyphen",
   name: line,
   customer: line,
   interval: (text) =>
@@ -56,17 +56,17 @@ const planRules: Readonly<Record<string, Rule>> = {
 };
 const itemRules: Readonly<Record<string, Rule>> = { title: line, detail: atMost(2_000) };
 
-/** Reads the plans of a file, and keeps what is wrong with them, one sentence each. */
+/** Parses a file of plans and collects its faults, one sentence each. */
 class PlanReader {
   readonly faults: string[] = [];
-  /** The path of each slug. */
+  /** The path of each slug in the file. */
   readonly #slugs = new Map<string, string>();
 
   /**
-   * The plans of a file; what is returned counts for nothing when there are faults.
+   * Parses the plans; the result is invalid if there are `faults`.
    *
-   * Chosen: a member of a plan or of an item that stands there twice is a fault, because of two prices one is a mistake;
-   * deeper down, in what the service does not know, everything stays as it is.
+   * Chosen: a duplicate member of a plan or an item is a fault, because one of two prices must be a mistake. Unknown
+   * members are stored verbatim.
    */
   readFile(bytes: Uint8Array): PlanEntry[] {
     let text: string;
@@ -80,47 +80,51 @@ class PlanReader {
       return [];
     }
     const isList = Array.isArray(value);
-    const texts = isList ? elements(text) : [text];
+    const texts = isList ? arrayElements(text) : [text];
     if (bytes.byteLength > bytesMax || texts.length > plansMax) {
       this.faults.push(`The file has more than ${bytesMax} bytes or ${plansMax} plans`);
       return [];
     }
-    return texts.map((plan, index) => this.#plan(plan, isList ? `[${index}]` : ""));
+    return texts.map((plan, index) => this.#readPlan(plan, isList ? `[${index}]` : ""));
   }
 
-  #plan(text: string, path: string): PlanEntry {
-    const plan = this.#object(text, path || "The file");
-    const at = (member: string) => path === "" ? member : `${path}.${member}`;
+  #readPlan(text: string, path: string): PlanEntry {
+    const plan = this.#readMembers(text, path || "The file");
+    const pathOf = (member: string) => path === "" ? member : `${path}.${member}`;
     if (replaceLoneSurrogates(text) !== text) {
-      this.faults.push(`${path || "The plan"} has half of a surrogate pair, which strict parsers refuse`);
+      this.faults.push(
+        `${path || "The plan"} contains half of a surrogate pair, which strict parsers refuse`,
+      );
     }
-    const { slug = "", name = "", customer = "", interval } = this.#texts(plan, planRules, at);
+    const { slug = "", name = "", customer = "", interval } = this.#readTexts(plan, planRules, pathOf);
     const other = this.#slugs.get(slug);
-    if (other !== undefined) this.faults.push(`${at("slug")} is the same as ${other}`);
-    if (slug !== "") this.#slugs.set(slug, at("slug"));
+    if (other !== undefined) this.faults.push(`${pathOf("slug")} is the same as ${other}`);
+    if (slug !== "") this.#slugs.set(slug, pathOf("slug"));
     const amount = plan.get("amount_cents")?.valueText;
-    if (amount === undefined) this.faults.push(`${at("amount_cents")} is missing`);
+    if (amount === undefined) this.faults.push(`${pathOf("amount_cents")} is missing`);
     else if (!/^\d{1,8}$/.test(amount)) {
-      this.faults.push(`${at("amount_cents")} is not a whole number of cents from 0 to ${amountCentsMax}`);
+      this.faults.push(
+        `${pathOf("amount_cents")} is not a whole number of cents from 0 to ${amountCentsMax}`,
+      );
     }
     const items = plan.get("items")?.valueText;
-    if (items === undefined) this.faults.push(`${at("items")} is missing`);
-    else if (!items.startsWith("[")) this.faults.push(`${at("items")} is not an array`);
+    if (items === undefined) this.faults.push(`${pathOf("items")} is missing`);
+    else if (!items.startsWith("[")) this.faults.push(`${pathOf("items")} is not an array`);
     else {
-      for (const [index, item] of elements(items).entries()) {
-        const place = `${at("items")}[${index}]`;
-        const members = this.#object(item, place);
-        if (item.startsWith("{")) this.#texts(members, itemRules, (member) => `${place}.${member}`);
+      for (const [index, item] of arrayElements(items).entries()) {
+        const itemPath = `${pathOf("items")}[${index}]`;
+        const found = this.#readMembers(item, itemPath);
+        if (item.startsWith("{")) this.#readTexts(found, itemRules, (member) => `${itemPath}.${member}`);
       }
     }
     return {
       ...{ slug, name, customer, amountCents: Number(amount), interval: interval as Interval },
-      json: withoutSpace(text),
+      json: minifyJson(text),
     };
   }
 
-  /** The members by name; none when it is no object. */
-  #object(text: string, path: string): ReadonlyMap<string, Member> {
+  /** Returns the members by name; none if the text is not an object or is nested too deeply. */
+  #readMembers(text: string, path: string): ReadonlyMap<string, Member> {
     const found = new Map<string, Member>();
     if (parseObject(text, limits.jsonDepthMax) === null) {
       this.faults.push(
@@ -137,23 +141,23 @@ class PlanReader {
     return found;
   }
 
-  /** The strings of an object that rules name. */
-  #texts(
+  /** Checks the members that `rules` names, and returns those that are strings. */
+  #readTexts(
     object: ReadonlyMap<string, Member>,
     rules: Readonly<Record<string, Rule>>,
-    at: (member: string) => string,
+    pathOf: (member: string) => string,
   ): Record<string, string> {
     const texts: Record<string, string> = {};
     for (const [name, rule] of Object.entries(rules)) {
       const valueText = object.get(name)?.valueText;
       const isText = valueText?.startsWith('"') === true;
-      if (isText) texts[name] = decode(valueText);
+      if (isText) texts[name] = decodeString(valueText);
       const fault = valueText === undefined
         ? "is missing"
         : isText
         ? rule(texts[name] ?? "")
         : "is not a string";
-      if (fault !== null) this.faults.push(`${at(name)} ${fault}`);
+      if (fault !== null) this.faults.push(`${pathOf(name)} ${fault}`);
     }
     return texts;
   }
@@ -165,40 +169,33 @@ function readBytes(file: string): Uint8Array {
   try {
     return readFileSync(file === "-" ? stdin : file);
   } catch (error) {
-    throw new WrongUsage(`${file} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
+    throw new UsageError(`${file} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
   }
 }
-
-const words: Readonly<Record<PlanChange, string>> = {
-  added: "added",
-  changed: "changed",
-  unchanged: "is as it was",
-};
 
 const put: Command = {
   words: "plan put",
   positionals: ["FILE.json"],
-  summary: "Add plans, or put them in place of those of their slugs",
+  summary: "Add plans, or replace the plans with the same slugs",
   notes:
-    "FILE.json holds one plan or an array of them; - is standard input. A plan has slug, name, customer, amount_cents\n" +
-    "(whole US cents, 0 for free), interval (day, week, month or year) and items, each with title and detail. Whatever\n" +
-    "else it has is kept and served as it was written. All plans of a file are put, or none. Running servers serve\n" +
-    "them within seconds; subscriptions that were sold keep their price.",
+    "FILE.json contains one plan or an array of plans; - is standard input. A plan has slug, name, customer,\n" +
+    "amount_cents (whole US cents, 0 for free), interval (day, week, month or year) and items, each with title and\n" +
+    "detail. Any other members are stored and served as written. Either all plans in a file are stored, or none.\n" +
+    "Running servers serve them within seconds; existing subscriptions keep their price.",
   prepare(input) {
     const bytes = readBytes(input.first);
     const reader = new PlanReader();
     const plans = reader.readFile(bytes);
     if (reader.faults.length > 0) {
-      throw new WrongUsage(`${input.first}:`, reader.faults);
+      throw new UsageError(`${input.first}:`, reader.faults);
     }
     return async (pool) => {
       const changes = await putPlans(pool, plans);
       const done = plans.map(({ slug }, index) => ({ slug, change: changes[index] as PlanChange }));
-      return {
-        json: done,
-        text: done.map(({ slug, change }) => `Plan ${slug} ${words[change]}.`).join("\n") ||
-          "The file has no plan.",
-      };
+      const lines = done.map(({ slug, change }) =>
+        `Plan ${slug} ${change === "unchanged" ? "did not change" : change}.`
+      );
+      return { json: done, text: lines.join("\n") || "The file contains no plans." };
     };
   },
 };
@@ -221,39 +218,24 @@ const list = listCommand({
 const remove: Command = {
   words: "plan remove",
   positionals: ["SLUG"],
-  summary: "Remove a plan from the feed and the checkout; what was sold of it stays sold",
+  summary: "Remove a plan from the feed and the checkout; existing subscriptions continue",
   prepare(input) {
     const slug = parseSlug(input.first);
     return async (pool) => {
       if (!await removePlan(pool, slug)) {
-        throw new Refused(`There is no plan ${slug}; ctl plan list shows them`);
+        throw new Refused(`There is no plan ${slug}; see ctl plan list`);
       }
       return { json: { slug, change: "removed" }, text: `Removed plan ${safe(slug)}.` };
     };
   },
 };
 
-/** The commands of this noun. */
-export const planCommands: readonly Command[] = [put, list, remove];
-
 const subscriptions = listCommand({
   words: "subscription list",
-  options: {
-    state: { value: "STATE", description: `only those in this state: ${subscriptionStates.join(", ")}` },
-    plan: { value: "SLUG", description: "only those of this plan" },
-  },
   limit: 100,
-  summary: "List checkouts and what has become of them, the newest first",
-  notes:
-    "Prices are those of the checkout. Who the buyer is, the payment provider knows: look for the ids there.",
-  prepare(input) {
-    const given = input.option("state");
-    const state = subscriptionStates.find((known) => known === given) ?? null;
-    if (given !== undefined && state === null) {
-      throw new WrongUsage(`--state is none of ${subscriptionStates.join(", ")}: ${given}`);
-    }
-    return (pool, { limit }) => listSubscriptions(pool, { state, plan: input.option("plan") ?? null, limit });
-  },
+  summary: "List checkouts and their state, newest first",
+  notes: "Prices are as of the checkout. To find the buyer, look up the ids at the payment provider.",
+  prepare: () => listSubscriptions,
   empty: "No checkouts.",
   columns: {
     "CREATED (UTC)": (subscription) => shortTime(subscription.createdAt),
@@ -266,5 +248,4 @@ const subscriptions = listCommand({
   },
 });
 
-/** The commands of this noun. */
-export const subscriptionCommands: readonly Command[] = [subscriptions];
+export const planCommands: readonly Command[] = [put, list, remove, subscriptions];

@@ -1,26 +1,26 @@
-/** `ctl tenant …` */
+/** Defines the `ctl tenant` and `ctl campaign` commands. */
 
 import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
-import { type Command, Refused, WrongUsage } from "./command.ts";
-import { dollars, record, shortTime } from "./terminal.ts";
+import { type Command, Refused, UsageError } from "./command.ts";
+import { counted, dollars, record, shortTime } from "./terminal.ts";
 import { parseCount, parseLine, parseSlug } from "./values.ts";
 import { listRouteKinds } from "#src/store/delivery/routes.ts";
 import {
   addCampaign,
   addTenant,
   changeTenant,
-  disableTenant,
   hasTimeZone,
   listCampaigns,
   listTenants,
   setRetention,
+  setTenantDisabled,
   type TenantChange,
   type TenantStatus,
 } from "#src/store/operator/tenants.ts";
 import { listCommand, noSuchTenant, requireTenant } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
-/** The longest name of a tenant, in characters. */
+/** The maximum length of a tenant's name, in characters. */
 const nameLengthMax = 200;
 const retentionDaysMax = 3_650;
 
@@ -28,17 +28,19 @@ const add: Command = {
   words: "tenant add",
   positionals: ["SLUG"],
   options: {
-    name: { value: "TEXT", description: "the customer's name; the slug when left out" },
-    sandbox: { description: "for tests: its keys start with lead_test_, nothing is delivered" },
+    name: { value: "TEXT", description: "the customer's name; default: the slug" },
+    sandbox: {
+      description: "for tests: its keys start with lead_test_ or form_test_, and nothing is delivered",
+    },
   },
-  summary: "Add a tenant, a customer that leads are for",
+  summary: "Add a tenant: a customer who receives leads",
   prepare(input) {
     const slug = parseSlug(input.first);
     const name = parseLine(input.option("name") ?? slug, "--name", nameLengthMax);
     const sandbox = input.has("sandbox");
     return async (pool) => {
       if (!await addTenant(pool, { slug, name, sandbox })) {
-        throw new Refused(`Tenant ${slug} exists already; ctl tenant list shows it`);
+        throw new Refused(`Tenant ${slug} already exists; ctl tenant list shows it`);
       }
       return {
         json: { tenant: slug, name, sandbox },
@@ -50,8 +52,8 @@ const add: Command = {
 
 const list = listCommand({
   words: "tenant list",
-  summary: "List the tenants, where their leads go and what they have set",
-  notes: `ROUTES are the kinds of destinations; ctl tenant route SLUG shows the addresses.`,
+  summary: "List the tenants with their routes and settings",
+  notes: `ROUTES shows the kinds of destination; ctl tenant route SLUG shows the addresses.`,
   prepare: () => async (pool) => {
     const kinds = await listRouteKinds(pool);
     return (await listTenants(pool)).map((tenant) => ({ ...tenant, routes: kinds.get(tenant.id) ?? [] }));
@@ -65,7 +67,7 @@ const list = listCommand({
     "ROUTES": ({ routes, sandbox }) => routes.length > 0 ? routes.join(", ") : sandbox ? "-" : "none",
     "TIME ZONE": (tenant) => tenant.timeZone,
     "DIGEST": (tenant) => tenant.digestAt ?? "-",
-    "KEPT": (tenant) => tenant.retentionDays === null ? "-" : days(tenant.retentionDays),
+    "RETENTION": (tenant) => tenant.retentionDays === null ? "forever" : counted(tenant.retentionDays, "day"),
     "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
   },
   json: ({ id: _, slug: tenant, digestAt: digest, ...rest }) => snakeCased({ tenant, digest, ...rest }),
@@ -75,63 +77,60 @@ const retention: Command = {
   words: "tenant retention",
   positionals: ["SLUG"],
   options: {
-    days: { value: "N", description: `keep the content of its events N days, 1 to ${retentionDaysMax}` },
-    clear: { description: "keep it for ever" },
+    days: {
+      value: "N",
+      description: `keep the content of the tenant's events for N days, 1 to ${retentionDaysMax}`,
+    },
+    clear: { description: "keep the content forever" },
   },
   summary: "Set how long a tenant's leads and submissions are kept",
-  notes: `Older events lose their content in the background, some hundred at a time: the lead or
-submission, the raw body, the text of the Idempotency-Key, collisions, and unknown terms not
-used since. Events that are pending, being sent or dead keep theirs; it goes within an hour of
-their delivery. A held submission that is too old can no longer be released. The event's row
-stays for the counts (id, time, key, flags, cost), and a late retry with its Idempotency-Key is
-still a duplicate.
+  notes: `The content of older events is removed in the background, a few hundred at a time: the lead or
+submission, the raw body, the text of the Idempotency-Key, collisions, and unknown terms that no
+newer lead uses. Events that are pending, being sent or dead keep their content until they are
+delivered, and for up to an hour after that. A held submission that is too old can no longer be
+released. The event's row (ID, time, API key, flags, cost) is kept for the counts, and a late retry
+with the same Idempotency-Key is still recognized as a duplicate.
 
-Fewer days remove more, oldest first. Removed content does not come back.`,
+If you lower the number of days, more content is removed, oldest first. This cannot be undone.`,
   prepare(input) {
     const slug = input.first;
     const text = input.option("days");
     const isCleared = input.has("clear");
-    if (isCleared && text !== undefined) throw new WrongUsage("--clear goes without --days");
-    if (!isCleared && text === undefined) throw new WrongUsage("--days or --clear is missing");
-    const kept = text === undefined ? null : parseCount(text, "--days", retentionDaysMax);
+    if (isCleared && text !== undefined) throw new UsageError("--clear cannot be combined with --days");
+    if (!isCleared && text === undefined) throw new UsageError("--days or --clear is required");
+    const retentionDays = text === undefined ? null : parseCount(text, "--days", retentionDaysMax);
     return async (pool) => {
-      if (!await setRetention(pool, slug, kept)) throw noSuchTenant(slug);
+      if (!await setRetention(pool, slug, retentionDays)) throw noSuchTenant(slug);
+      const duration = retentionDays === null ? "forever" : `for ${counted(retentionDays, "day")}`;
       return {
-        json: { tenant: slug, retention_days: kept },
-        text: `What ${slug} gets is kept ${kept === null ? "for ever" : days(kept)}.`,
+        json: { tenant: slug, retention_days: retentionDays },
+        text: `The content of ${slug}'s events is kept ${duration}.`,
       };
     };
   },
 };
 
-function days(count: number): string {
-  return count === 1 ? "1 day" : `${count} days`;
-}
-
-/** The commands of this noun. */
-export const tenantCommands: readonly Command[] = [add, list, retention];
-
-/** `HH:MM`, or `null` for off. */
+/** Parses `HH:MM`; returns `null` for `off`. */
 function parseDigest(text: string): string | null {
   if (text === "off") return null;
   if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) {
-    throw new WrongUsage(`--digest must be a time of the day such as 07:00, or off: ${text}`);
+    throw new UsageError(`--digest must be a time of day such as 07:00, or off: ${text}`);
   }
   return text;
 }
 
-/** An IANA name, as it is spelled: an older name of a zone is good too. */
+/** Parses an IANA time zone name, which must be spelled exactly; accepts deprecated aliases. */
 function parseTimeZone(text: string): string {
   if (timeZoneName(text) === text) return text;
   const likely = likelyTimeZone(text);
-  throw new WrongUsage(
-    `--time-zone must be a name such as America/Chicago: ${text}${
+  throw new UsageError(
+    `--time-zone must be an IANA time zone such as America/Chicago: ${text}${
       likely === null ? "" : ` (did you mean ${likely}?)`
     }`,
   );
 }
 
-function clockOf(timeZone: string, nowMs: number): string {
+function localTimeIn(timeZone: string, nowMs: number): string {
   return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" }).format(nowMs);
 }
 
@@ -139,27 +138,28 @@ const set: Command = {
   words: "tenant set",
   positionals: ["SLUG"],
   options: {
-    name: { value: "TEXT", description: "the customer's name, as its mails have it" },
-    "time-zone": { value: "ZONE", description: "time zone of its mails, such as America/Chicago" },
-    digest: { value: "HH:MM|off", description: "when its daily mail is sent, in that time zone" },
+    name: { value: "TEXT", description: "the customer's name, as shown in its emails" },
+    "time-zone": { value: "ZONE", description: "time zone used in its emails, such as America/Chicago" },
+    digest: { value: "HH:MM|off", description: "local time at which its daily digest is sent" },
     "digest-actions": {
       value: "on|off",
-      description: "links in that mail that release held submissions",
+      description: "whether the digest has links that release held submissions",
     },
   },
-  summary: "Set a tenant's name, its time zone and its daily digest",
+  summary: "Set a tenant's name, time zone and daily digest",
   notes:
-    `Options that you leave out do not change. The digest goes to the tenant's addresses of ctl tenant route SLUG --email.
+    `Settings that you leave out keep their values. The digest goes to the addresses set with ctl tenant route SLUG --email.
 
-With --digest-actions on, it shows the sender and the start of each held message, with a link that
-releases it. The link works for seven days, for anyone who has the mail. FORMS_LINK_SECRET signs the
-links; set it and FORMS_URL for the actions process too. With off, links already sent stop working.`,
+With --digest-actions on, the digest lists up to 20 held messages, each with its sender, an excerpt and a link
+that releases it. The link works for seven days, for anyone who has the email. FORMS_LINK_SECRET signs
+the links; set it and FORMS_URL for the actions process too. --digest-actions off also disables the
+links already sent.`,
   prepare(input) {
     const slug = input.first;
     const [name, zone, digest] = ["name", "time-zone", "digest"].map((option) => input.option(option));
     const actions = input.option("digest-actions");
     if (actions !== undefined && actions !== "on" && actions !== "off") {
-      throw new WrongUsage(`--digest-actions must be on or off: ${actions}`);
+      throw new UsageError(`--digest-actions must be on or off: ${actions}`);
     }
     const change: TenantChange = {
       ...(name === undefined ? {} : { name: parseLine(name, "--name", nameLengthMax) }),
@@ -168,98 +168,99 @@ links; set it and FORMS_URL for the actions process too. With off, links already
       ...(actions === undefined ? {} : { digestActions: actions === "on" }),
     };
     if (Object.keys(change).length === 0) {
-      throw new WrongUsage("--name, --time-zone, --digest or --digest-actions is missing");
+      throw new UsageError("Give at least one of --name, --time-zone, --digest and --digest-actions");
     }
     return async (pool) => {
       const { timeZone } = change;
       if (timeZone !== undefined && !await hasTimeZone(pool, timeZone)) {
-        throw new Refused(`The database does not know the time zone ${timeZone}; another name of it may do`);
+        throw new Refused(`PostgreSQL does not recognize the time zone ${timeZone}; try another name for it`);
       }
-      const now = await changeTenant(pool, slug, change);
-      if (now === null) throw noSuchTenant(slug);
+      const changed = await changeTenant(pool, slug, change);
+      if (changed === null) throw noSuchTenant(slug);
       return {
         json: {
-          ...{ tenant: slug, name: now.name, time_zone: now.timeZone, digest: now.digestAt },
-          digest_actions: now.digestActions,
+          ...{ tenant: slug, name: changed.name, time_zone: changed.timeZone, digest: changed.digestAt },
+          digest_actions: changed.digestActions,
         },
         text: record([
           ["Tenant", slug],
-          ["Name", now.name],
-          ["Time zone", `${now.timeZone}, where it is ${clockOf(now.timeZone, Date.now())}`],
-          ["Digest", now.digestAt === null ? "off" : `daily at ${now.digestAt}`],
-          ["Digest links", now.digestActions ? "on" : "off"],
+          ["Name", changed.name],
+          ["Time zone", `${changed.timeZone}, where it is ${localTimeIn(changed.timeZone, Date.now())}`],
+          ["Digest", changed.digestAt === null ? "off" : `daily at ${changed.digestAt}`],
+          ["Digest links", changed.digestActions ? "on" : "off"],
         ]),
       };
     };
   },
 };
 
-function prepareStanding(isDisabled: boolean): Command["prepare"] {
+function prepareSetDisabled(isDisabled: boolean): Command["prepare"] {
   return ({ first: slug }) => async (pool) => {
-    const now = await disableTenant(pool, slug, isDisabled);
-    if (now === null) throw noSuchTenant(slug);
+    const status = await setTenantDisabled(pool, slug, isDisabled);
+    if (status === null) throw noSuchTenant(slug);
+    const { disabledAt, keys, isUnchanged } = status;
     return {
-      json: { tenant: slug, disabled_at: now.disabledAt, keys: now.keys, unchanged: now.isUnchanged },
-      text: standingText(slug, now),
+      json: { tenant: slug, disabled_at: disabledAt, keys, unchanged: isUnchanged },
+      text: statusText(slug, status),
     };
   };
 }
 
-function standingText(slug: string, { disabledAt, isUnchanged, keys }: TenantStatus): string {
-  const counted = keys === 1 ? "key" : `${keys} keys`;
+function statusText(slug: string, { disabledAt, isUnchanged, keys }: TenantStatus): string {
+  const keyText = keys === 1 ? "key" : `${keys} keys`;
   if (disabledAt === null) {
     return isUnchanged
       ? `Tenant ${slug} is not disabled.`
-      : `Tenant ${slug} is enabled; its ${counted} may post again.`;
+      : `Tenant ${slug} is enabled; posts with its ${keyText} are accepted again.`;
   }
   return isUnchanged
-    ? `Tenant ${slug} was disabled already, ${shortTime(disabledAt)} UTC.`
-    : `Tenant ${slug} is disabled; nothing of its ${counted} can be accepted any more.`;
+    ? `Tenant ${slug} has been disabled since ${shortTime(disabledAt)} UTC.`
+    : `Tenant ${slug} is disabled; posts with its ${keyText} are no longer accepted.`;
 }
 
 const disable: Command = {
   words: "tenant disable",
   positionals: ["SLUG"],
-  summary: "Refuse everything that a tenant's keys and forms send, until it is enabled",
-  notes: `They are answered like revoked keys: 401. When the command has returned, nothing of
-them can commit any more; it waits for the commits under way. What was accepted before is
-still delivered. No key can be issued to it while it is disabled.`,
-  prepare: prepareStanding(true),
+  summary: "Refuse all leads and form submissions sent with a tenant's keys, until you enable it",
+  notes: `Its posts get 401, as with a revoked key. The command waits for commits in progress. Once
+the command returns, nothing more can be stored with the tenant's keys. Events accepted earlier are
+still delivered. While the tenant is disabled, you cannot issue keys to it.`,
+  prepare: prepareSetDisabled(true),
 };
 
 const enable: Command = {
   words: "tenant enable",
   positionals: ["SLUG"],
-  summary: "Let a disabled tenant's keys post again",
-  notes: "Keys that were revoked stay revoked.",
-  prepare: prepareStanding(false),
+  summary: "Accept requests with a disabled tenant's keys again",
+  notes: "Revoked keys stay revoked.",
+  prepare: prepareSetDisabled(false),
 };
 
-/** The commands. */
-export const tenantChangeCommands: readonly Command[] = [set, disable, enable];
+/** The `ctl tenant` commands, apart from `ctl tenant route`. */
+export const tenantCommands: readonly Command[] = [add, list, retention, set, disable, enable];
 
 const addCampaignCommand: Command = {
   words: "campaign add",
   positionals: ["SLUG"],
   options: { tenant: { value: "SLUG", required: true, description: "the tenant that pays for it" } },
-  summary: "Add a campaign; keys bound to it add up the cost of their leads",
+  summary: "Add a campaign, to track the total cost of the leads posted with its keys",
   prepare(input) {
     const slug = parseSlug(input.first);
     const tenant = input.required("tenant");
     return async (pool) => {
       const { id } = await requireTenant(pool, tenant);
       if (!await addCampaign(pool, { slug, tenantId: id })) {
-        throw new Refused(`Tenant ${tenant} has a campaign ${slug} already; ctl campaign list shows it`);
+        throw new Refused(`Tenant ${tenant} already has a campaign ${slug}; ctl campaign list shows it`);
       }
-      return { json: { campaign: slug, tenant }, text: `Added campaign ${slug} of ${tenant}.` };
+      return { json: { campaign: slug, tenant }, text: `Added campaign ${slug} to ${tenant}.` };
     };
   },
 };
 
 const listCampaignsCommand = listCommand({
   words: "campaign list",
-  isOfTenant: true,
-  summary: "List the campaigns and what they have spent",
+  isTenantScoped: true,
+  summary: "List the campaigns and their costs",
   prepare: () => (pool, { tenantId }) => listCampaigns(pool, tenantId),
   empty: "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.",
   columns: {
@@ -270,5 +271,4 @@ const listCampaignsCommand = listCommand({
   },
 });
 
-/** The commands of this noun. */
 export const campaignCommands: readonly Command[] = [addCampaignCommand, listCampaignsCommand];

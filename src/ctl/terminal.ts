@@ -1,9 +1,9 @@
 /**
- * Makes the output: aligned tables and paragraphs whose stored text cannot drive the terminal, and
- * JSON with parts that are spliced in as they are stored.
+ * Renders the output: aligned tables and paragraphs in which stored text cannot control the terminal, and JSON that can
+ * embed stored JSON text verbatim.
  */
 
-/** The text of a JSON value that goes into the output as it is, with every digit as it was sent. */
+/** JSON text to embed verbatim, so that numbers keep every digit that was sent. */
 export class JsonText {
   readonly text: string;
 
@@ -13,8 +13,8 @@ export class JsonText {
 }
 
 /**
- * One JSON document, indented. Characters that could drive a terminal are written as `\u` escapes, which
- * mean the same: in JSON text they can only stand inside strings.
+ * Renders one JSON document, indented. Characters that could control the terminal become equivalent `\u` escapes; in JSON
+ * they occur only inside strings.
  */
 export function renderJson(value: unknown): string {
   return write(value, "").replace(
@@ -38,9 +38,9 @@ function write(value: unknown, indent: string): string {
 
 const namedEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Text in which nothing can move the cursor, recolour, reorder or hide: such characters show as escapes. */
+/** Escapes every character that could move the cursor, or recolor, reorder or hide text. */
 export function safe(text: string): string {
-  // Joiners (U+200C, U+200D) stay: scripts and emoji need them.
+  // Joiners (U+200C, U+200D) remain, because some scripts and emoji need them.
   return text.toWellFormed().replace(
     /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => {
@@ -52,7 +52,7 @@ export function safe(text: string): string {
   );
 }
 
-/** Columns of a terminal that the text fills, near enough for alignment. */
+/** Returns a text's approximate width in terminal columns. */
 function width(text: string): number {
   let columns = 0;
   for (const character of text) {
@@ -66,31 +66,33 @@ function width(text: string): number {
   return columns;
 }
 
-function padded(text: string, columns: number, end: "left" | "right" = "left"): string {
+function padded(text: string, columns: number, align: "left" | "right" = "left"): string {
   const padding = " ".repeat(Math.max(0, columns - width(text)));
-  return end === "left" ? text + padding : padding + text;
+  return align === "left" ? text + padding : padding + text;
 }
 
-/** The columns of a table: headings, each with what stands below it; one with `>` sets its column to the right. */
+/** The columns of a table by heading, each with a function that renders a cell; a `>` before the heading right-aligns the column. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 
-/** An aligned table, whose cells are escaped here; `empty` is shown when there are no rows. */
+/** Renders an aligned table and escapes its cells; returns `empty` if there are no rows. */
 export function table<Row>(rows: readonly Row[], empty: string, columns: Columns<Row>): string {
   if (rows.length === 0) return empty;
-  const set = Object.entries(columns).map(([heading, cell]) => {
-    const end = heading.startsWith(">") ? "right" : "left";
+  const rendered = Object.entries(columns).map(([heading, cell]) => {
+    const align = heading.startsWith(">") ? "right" : "left";
     const texts = [heading.replace(/^>/, ""), ...rows.map((row) => safe(cell(row)))];
     const columns = Math.max(...texts.map(width));
-    return texts.map((text) => padded(text, columns, end));
+    return texts.map((text) => padded(text, columns, align));
   });
-  return [...rows, null].map((_, line) => set.map((column) => column[line]).join("  ").trimEnd()).join("\n");
+  return [...rows, null].map((_, line) => rendered.map((column) => column[line]).join("  ").trimEnd()).join(
+    "\n",
+  );
 }
 
 const nameColumnsMax = 40;
 
 /**
- * Names and values under one another; a value of several lines is indented as a block. Both are escaped here: the
- * names of a form's fields come from whoever posts. A name of more than 40 columns pushes its own line alone.
+ * Renders names and values, one pair per line, with multiline values indented. Both are escaped, because the sender of a
+ * form chooses its field names. A name of more than 40 columns shifts only its own value.
  */
 export function record(pairs: readonly (readonly [string, string])[], indent = ""): string {
   const named = pairs.map(([name, value]) => [safe(name), value] as const);
@@ -102,32 +104,32 @@ export function record(pairs: readonly (readonly [string, string])[], indent = "
   }).join("\n");
 }
 
-/** A block of stored text, each line indented and escaped. */
+/** Indents and escapes each line in a stored text. */
 export function block(text: string): string {
   return text.split(/\r?\n/).map((line) => `  ${safe(line)}`.trimEnd()).join("\n");
 }
 
-/** US cents as dollars. */
+/** Formats US cents as dollars. */
 export function dollars(cents: number): string {
   return `$${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
 }
 
-/** A time to the second, for tables. */
+/** Formats a time to the second, for tables. */
 export function shortTime(iso: string | null): string {
   return iso === null ? "-" : `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-/** A number and its noun: `1 event`, `2 events`. */
+/** Formats a count with its noun: `1 event`, `2 events`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-// Lines that a person is shown; --json has all.
-const linesShown = 20;
+/** The maximum length of a list in text output, in lines or rows; `--json` lists all. */
+export const linesMax = 20;
 
-/** The first of many lines, and how many more there are. */
+/** Returns the first lines, indented, and if there are more, a last line with their number. */
 export function firstOf(lines: readonly string[]): string[] {
-  const shown = lines.slice(0, linesShown).map((line) => `  ${line}`);
-  if (lines.length > linesShown) shown.push(`  and ${lines.length - linesShown} more; --json names all`);
+  const shown = lines.slice(0, linesMax).map((line) => `  ${line}`);
+  if (lines.length > linesMax) shown.push(`  and ${lines.length - linesMax} more; --json lists all`);
   return shown;
 }

@@ -1,10 +1,10 @@
 /**
- * Reads the values of arguments: times, counts, names. What is wrong whatever the store holds is wrong
- * usage, and found before the store is asked.
+ * Parses argument values: times, counts, names. A value that is invalid regardless of the store's content is a usage
+ * error, and is rejected before the first query.
  */
 
-import { parseSpanMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
-import { WrongUsage } from "./command.ts";
+import { parseDurationMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
+import { UsageError } from "./command.ts";
 
 interface TimeOptions {
   readonly name: string;
@@ -13,71 +13,71 @@ interface TimeOptions {
 }
 
 /**
- * A TIME as ISO 8601 in UTC. `direction` says which way a span such as `2h` counts from `nowMs`.
+ * Parses a TIME and returns it in ISO 8601, UTC. A duration such as `2h` is subtracted from `nowMs` for `past`, and added
+ * to it for `future`. A future time must be later than `nowMs`.
  *
- * Chosen: a time without an offset is UTC, because every time that the service prints is.
+ * Chosen: a time without an offset is UTC, because the service prints every time in UTC.
  */
 export function parseTime(text: string, options: TimeOptions): string {
   const { direction, nowMs } = options;
-  const spanMs = parseSpanMs(text);
-  const timeMs = spanMs === null
+  const durationMs = parseDurationMs(text);
+  const timeMs = durationMs === null
     ? Date.parse(parseIsoTime(text) ?? "")
     : direction === "past"
-    ? nowMs - spanMs
-    : nowMs + spanMs;
-  if (!(timeMs >= 0 && timeMs <= Date.UTC(9999, 0))) throw wrongTime(text, options);
+    ? nowMs - durationMs
+    : nowMs + durationMs;
+  if (!(timeMs >= 0 && timeMs <= Date.UTC(9999, 0))) throw invalidTime(text, options);
   if (direction === "future" && timeMs <= nowMs) {
-    throw new WrongUsage(`${options.name} must lie in the future: ${text}`);
+    throw new UsageError(`${options.name} must be in the future: ${text}`);
   }
   return new Date(timeMs).toISOString();
 }
 
-function wrongTime(text: string, { name, direction }: TimeOptions): WrongUsage {
-  const spans = direction === "past" ? "2h or 7d, counted back from now" : "2h or 7d, counted from now";
-  return new WrongUsage(`${name} is no time: ${text} (write 2026-09-30T12:00Z, or ${spans})`);
+function invalidTime(text: string, { name, direction }: TimeOptions): UsageError {
+  const durations = direction === "past" ? "2h or 7d, counted back from now" : "2h or 7d, counted from now";
+  return new UsageError(`${name} is not a valid time: ${text} (use 2026-09-30T12:00Z, or ${durations})`);
 }
 
-/** A whole number from 1 to `max`. */
+/** Parses a whole number from 1 to `max`. */
 export function parseCount(text: string, name: string, max: number): number {
   const count = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (count < 1 || count > max) {
-    throw new WrongUsage(`${name} must be a whole number from 1 to ${max}: ${text}`);
+    throw new UsageError(`${name} must be a whole number from 1 to ${max}: ${text}`);
   }
   return count;
 }
 
-/** The id of a key or a collision: decimal digits. */
+/** Parses the id of a key or a collision: decimal digits. */
 export function parseId(text: string, listCommand: string): string {
-  // The text is not repeated: it may be a key that was pasted here.
-  if (!/^\d{1,18}$/.test(text)) throw new WrongUsage(`ID must be a number, as ${listCommand} shows it`);
+  // The message does not echo the text, which could be a key pasted by mistake.
+  if (!/^\d{1,18}$/.test(text)) throw new UsageError(`ID must be a number, as shown by ${listCommand}`);
   return String(BigInt(text));
 }
 
-/** The shape of a slug. */
+/** Whether a text is a well-formed slug. */
 export function isSlug(text: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/.test(text);
 }
 
-/** A slug that is to be created. */
 export function parseSlug(text: string): string {
   if (!isSlug(text)) {
-    throw new WrongUsage(
-      `SLUG must be 1 to 64 of a-z, 0-9 and -, with no - at either end: ${text}`,
+    throw new UsageError(
+      `SLUG must be 1 to 64 characters (a-z, 0-9 or hyphen) and must not start or end with a hyphen: ${text}`,
     );
   }
   return text;
 }
 
-/** One line of text that a person reads: a label, a name. */
+/** Parses one line of text, such as a label or a name. */
 export function parseLine(text: string, name: string, lengthMax: number): string {
   const line = text.trim();
-  if (line === "") throw new WrongUsage(`${name} must not be blank`);
-  // Line and paragraph separators and the controls that reorder text would let it pose as other text.
+  if (line === "") throw new UsageError(`${name} must not be blank`);
+  // Separators and bidirectional controls could make the line look like different text.
   if (
     /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(line) || !line.isWellFormed()
   ) {
-    throw new WrongUsage(`${name} must not hold control characters`);
+    throw new UsageError(`${name} must not contain control characters, line separators or malformed Unicode`);
   }
-  if ([...line].length > lengthMax) throw new WrongUsage(`${name} is longer than ${lengthMax} characters`);
+  if ([...line].length > lengthMax) throw new UsageError(`${name} is longer than ${lengthMax} characters`);
   return line;
 }

@@ -1,4 +1,4 @@
-/** `ctl vocabulary …` */
+/** Defines the `ctl vocabulary` commands. */
 
 import { fields } from "#src/contract/fields.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
@@ -11,16 +11,16 @@ import {
   listUnknownAreas,
   type Term,
 } from "#src/store/operator/vocabulary.ts";
-import { type Command, Refused, WrongUsage } from "./command.ts";
+import { type Command, Refused, UsageError } from "./command.ts";
 import { safe, shortTime } from "./terminal.ts";
 import { listCommand } from "./list.ts";
 
-/** The term as a lead's would be normalized, or it could never match one. */
+/** Normalizes a term like a lead's, so that leads can match it. */
 function parseArea(text: string): string {
   const area = normalizeLine(text);
-  if (area === "") throw new WrongUsage("AREA must not be blank");
+  if (area === "") throw new UsageError("AREA must not be blank");
   const { lengthMax } = fields.project_area;
-  if (isLongerThan(area, lengthMax)) throw new WrongUsage(`AREA is longer than ${lengthMax} characters`);
+  if (isLongerThan(area, lengthMax)) throw new UsageError(`AREA is longer than ${lengthMax} characters`);
   return area;
 }
 
@@ -28,13 +28,13 @@ function areaReply(area: Term, sentence: string) {
   return { json: { area: area.area, status: area.status }, text: `"${safe(area.area)}" ${sentence}.` };
 }
 
-function changedMeanwhile(): Refused {
-  return new Refused("Another operator has changed the term meanwhile; run the command again");
+function concurrentChange(): Refused {
+  return new Refused("Another operator changed the term in the meantime; run the command again");
 }
 
 const list = listCommand({
   words: "vocabulary list",
-  summary: "List the terms of project_area, retired ones too",
+  summary: "List the terms of project_area, including retired ones",
   prepare: () => (pool) => listAreas(pool),
   empty: "No terms.",
   columns: {
@@ -47,32 +47,36 @@ const add: Command = {
   words: "vocabulary add",
   positionals: ["AREA"],
   options: {
-    status: { value: "confirmed|proposed", description: "confirmed when left out; both are accepted alike" },
+    status: {
+      value: "confirmed|proposed",
+      description: "default confirmed; leads with either status are accepted without a flag",
+    },
   },
-  summary: "Add a term, or revive a retired one",
-  notes: "The spelling is kept as given; leads match it in any case. Running servers know it within seconds.",
+  summary: "Add a term, or restore a retired one",
+  notes:
+    "The spelling is stored as given; leads match it regardless of case. Running servers use it within seconds.",
   prepare(input) {
     const area = parseArea(input.first);
     const status = input.option("status") ?? "confirmed";
     if (status !== "confirmed" && status !== "proposed") {
-      throw new WrongUsage(`--status must be confirmed or proposed: ${status}`);
+      throw new UsageError(`--status must be confirmed or proposed: ${status}`);
     }
     return async (pool) => {
       const found = await findArea(pool, area);
       if (found !== null && found.status !== "retired") {
-        throw new Refused(`The vocabulary has "${found.area}" already (${found.status})`);
+        throw new Refused(`The vocabulary already has "${found.area}" (${found.status})`);
       }
       const done = found === null
         ? await addArea(pool, { area, status })
         : await changeArea(pool, found, { status, spelling: area });
-      if (!done) throw changedMeanwhile();
-      return areaReply({ area, status }, `is ${found === null ? "added" : "back"}, ${status}`);
+      if (!done) throw concurrentChange();
+      return areaReply({ area, status }, `is ${found === null ? "added" : "restored"} as ${status}`);
     };
   },
 };
 
-const statusCommand = (verb: string, status: AreaStatus, summary: string): Command => ({
-  words: `vocabulary ${verb}`,
+const statusCommand = (name: string, status: AreaStatus, summary: string): Command => ({
+  words: `vocabulary ${name}`,
   positionals: ["AREA"],
   summary,
   prepare(input) {
@@ -82,27 +86,30 @@ const statusCommand = (verb: string, status: AreaStatus, summary: string): Comma
       if (found === null) {
         throw new Refused(`The vocabulary has no "${area}"; ctl vocabulary list shows its terms`);
       }
-      if (found.status === status) return areaReply(found, `is ${status} already`);
+      if (found.status === status) return areaReply(found, `is already ${status}`);
       if (found.status === "retired") {
-        throw new Refused(`"${found.area}" is retired; ctl vocabulary add "${found.area}" revives it`);
+        throw new Refused(`"${found.area}" is retired; ctl vocabulary add "${found.area}" restores it`);
       }
-      if (!await changeArea(pool, found, { status })) throw changedMeanwhile();
+      if (!await changeArea(pool, found, { status })) throw concurrentChange();
       return areaReply({ area: found.area, status }, `is ${status}`);
     };
   },
 });
 
 const confirm = statusCommand("confirm", "confirmed", "Ratify a proposed term");
-const retire = statusCommand("retire", "retired", "Retire a term: no longer listed, unknown in new leads");
+const retire = statusCommand(
+  "retire",
+  "retired",
+  "Retire a term: it is no longer published, and new leads with it are flagged",
+);
 
 const unknown = listCommand({
   words: "vocabulary unknown",
-  options: { tenant: { value: "SLUG", description: "only what this tenant's leads had" } },
-  isOfTenant: true,
+  isTenantScoped: true,
   limit: 100,
-  summary: "List the terms that callers sent and the vocabulary does not have",
-  notes: "The most frequent first. A term that has been added since is no longer listed.",
-  prepare: () => (pool, page) => listUnknownAreas(pool, page),
+  summary: "List the terms that callers sent but the vocabulary does not contain",
+  notes: "The most frequent terms come first. Terms that have since been added are not listed.",
+  prepare: () => listUnknownAreas,
   empty: "No unknown terms.",
   columns: {
     "TENANT": (term) => term.tenant,
@@ -113,5 +120,4 @@ const unknown = listCommand({
   },
 });
 
-/** The commands of this noun. */
 export const vocabularyCommands: readonly Command[] = [list, add, confirm, retire, unknown];

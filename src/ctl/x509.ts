@@ -1,7 +1,7 @@
 /**
- * Issues X.509 certificates. Node's crypto makes the keys and signatures; this module adds the DER around them.
+ * Issues X.509 certificates. Node's crypto generates the keys and signatures; this module encodes the DER structure.
  *
- * Chosen: no `openssl`, because a bare Debian does not have it; no package, because @peculiar/x509 brings eleven others.
+ * Chosen: no `openssl`, because a minimal Debian lacks it; no package, because @peculiar/x509 brings eleven others.
  */
 
 import {
@@ -20,21 +20,19 @@ export interface Credentials {
   readonly key: string;
 }
 
-/** What a certificate may be used for. */
 type CertificateUse = "authority" | "server" | "client";
 
-/** What to issue. */
 export interface CertificateOptions {
   /** The subject's common name, at most 64 characters. */
   readonly name: string;
   readonly use: CertificateUse;
-  /** Valid from now on; a negative number has expired. */
+  /** Days of validity from now; a negative number issues an expired certificate. */
   readonly days: number;
   /** The subject's alternative names: DNS names, IP addresses, URIs. */
   readonly names?: readonly string[];
-  /** The authority that signs. Left out: self-signed. */
+  /** The authority that signs the certificate; without one, the certificate is self-signed. */
   readonly issuer?: Credentials;
-  /** P-256 or 2,048 bits of RSA; ECDSA when left out. */
+  /** ECDSA with P-256 (the default), or RSA with 2,048 bits. */
   readonly keyType?: "ecdsa" | "rsa" | undefined;
   readonly nowMs?: number;
 }
@@ -42,7 +40,7 @@ export interface CertificateOptions {
 const tags = { boolean: 1, integer: 2, bits: 3, octets: 4, null: 5, oid: 6, utf8: 12, sequence: 48, set: 49 };
 const dayMs = 86_400_000;
 
-/** Makes a key and issues a certificate for it. @throws {RangeError} for an issuer or a size that is not supported */
+/** Generates a key and issues a certificate for it. @throws {RangeError} for an unsupported issuer or size */
 export function issueCertificate(options: CertificateOptions): Credentials {
   const { name, days, issuer, keyType = "ecdsa", nowMs = Date.now() } = options;
   const { publicKey, privateKey } = keyType === "rsa"
@@ -55,7 +53,7 @@ export function issueCertificate(options: CertificateOptions): Credentials {
     : createPublicKey(issuer.cert).export({ type: "spki", format: "der" });
   const { asymmetricKeyType } = signingKey;
   if (asymmetricKeyType !== "rsa" && asymmetricKeyType !== "ec") {
-    throw new RangeError(`An issuer's key is RSA or ECDSA, not ${asymmetricKeyType}`);
+    throw new RangeError(`An issuer's key must be RSA or ECDSA, not ${asymmetricKeyType}`);
   }
   const subject = sequence(der(tags.set, sequence(oid("2.5.4.3"), der(tags.utf8, Buffer.from(name)))));
   const algorithm = asymmetricKeyType === "rsa"
@@ -63,7 +61,7 @@ export function issueCertificate(options: CertificateOptions): Credentials {
     : sequence(oid("1.2.840.10045.4.3.2"));
   const tbs = sequence(
     der(0xa0, der(tags.integer, Buffer.of(2))), // version 3
-    // A leading 1 keeps it positive and free of padding.
+    // The leading 1 makes the serial number positive without padding.
     der(tags.integer, Buffer.of(1), randomBytes(15)),
     algorithm,
     issuer === undefined ? subject : subjectOf(issuer.cert),
@@ -109,13 +107,13 @@ function extension(id: string, value: Buffer, { critical = false } = {}): Buffer
   );
 }
 
-/** RFC 5280, 4.2.1.2: the SHA-1 digest of the key's bits, without the count of unused ones. */
+/** Returns the SHA-1 digest of the public key's bit string, without the count of unused bits. Source: RFC 5280, 4.2.1.2. */
 function keyId(spki: Buffer): Buffer {
   const [, bits = spki] = elements(contentOf(spki));
   return createHash("sha1").update(contentOf(bits).subarray(1)).digest();
 }
 
-/** The subject as the certificate spells it: version, serial, algorithm, issuer and validity come before it. */
+/** Returns the encoded subject, which follows version, serial, algorithm, issuer and validity. */
 function subjectOf(pem: string): Buffer {
   const [tbs = Buffer.alloc(0)] = elements(contentOf(fromPem(pem)));
   const [, , , , , subject] = elements(contentOf(tbs));
@@ -126,7 +124,7 @@ function subjectOf(pem: string): Buffer {
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  if (length > 0xffff) throw new RangeError("A certificate has at most 65,535 bytes");
+  if (length > 0xffff) throw new RangeError("The certificate would be longer than 65,535 bytes");
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }
@@ -143,21 +141,21 @@ function oid(text: string): Buffer {
   return der(tags.oid, Buffer.from(bytes));
 }
 
-/** RFC 5280, 4.1.2.5: two digits of the year until 2049, then four. */
+/** Encodes a time: two-digit years until 2049, four-digit years after that. Source: RFC 5280, 4.1.2.5. */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
   return digits < "2050" ? der(23, Buffer.from(digits.slice(2))) : der(24, Buffer.from(digits));
 }
 
-/** The elements that follow one another in `bytes`, each with its header. */
+/** Splits `bytes` into consecutive elements, each with its header. */
 function elements(bytes: Buffer): Buffer[] {
-  const found: Buffer[] = [];
+  const parsed: Buffer[] = [];
   for (let rest = bytes; rest.length > 0;) {
     const size = sizeOf(rest);
-    found.push(rest.subarray(0, size.header + size.content));
+    parsed.push(rest.subarray(0, size.header + size.content));
     rest = rest.subarray(size.header + size.content);
   }
-  return found;
+  return parsed;
 }
 
 function contentOf(element: Buffer): Buffer {

@@ -1,65 +1,60 @@
 /**
- * The circuit breaker between the delivery loop and the actions tier. While it is open, nothing is sent, and it probes the
- * tier; after recovery the load rises in steps.
+ * The circuit breaker between the delivery loop and the actions tier.
  *
  *     closed ──▶ open ──▶ closed                 the tier was unreachable
- *     closed ──▶ open ──▶ half_open ──▶ closed   it left several events in a row unanswered
+ *     closed ──▶ open ──▶ half_open ──▶ closed   consecutive events got no response, or a 503
  *
- * Chosen: a probe only opens a connection, so that it costs no lead an attempt and works when nothing is due. `half_open`
- * sends one event at a time, which spends no attempt if it gets no answer.
+ * Chosen: a probe only opens a connection, so it spends no attempt and is possible when nothing is due. In `half_open`,
+ * events are sent one at a time, and an attempt without a response does not count towards the maximum.
  *
  * Source: DECISIONS, Decided since (The breaker).
  */
 
 import type { TierFailure } from "./send.ts";
 
-/** `closed`: everything is sent; `open`: nothing; `half_open`: one event, whose answer closes it. */
 type BreakerState = "closed" | "open" | "half_open";
 
-/** When it opens and probes. */
 interface BreakerOptions {
-  /** Consecutive events without an answer, or with a 503, that open it. */
+  /** The number of consecutive events without a response, or with a 503, after which the breaker opens. */
   readonly failuresMax: number;
-  /** The first pause before a probe; it doubles up to the cap until a delivery is answered. */
+  /** The first pause before a probe; each failure doubles it, up to `pauseCapMs`, until the tier processes an event. */
   readonly pauseMs: number;
   readonly pauseCapMs: number;
-  /** Probes after this long without an answer or a connection. */
+  /** The time without a response or successful probe after which the tier is probed while the breaker is not open. */
   readonly silenceMaxMs: number;
-  /** Maximum requests in flight when closed. */
   readonly concurrency: number;
-  /** Called with the failure when it opens or stays open for another reason, and with `null` when it closes. */
-  readonly onNews: (failure: TierFailure | null) => void;
-  /** Called at each state change. */
+  /** Called with the failure when the tier becomes unavailable or the cause changes; with `null` when it recovers. */
+  readonly onReport: (failure: TierFailure | null) => void;
+  /** Called when the state changes, and when a failure postpones the next probe. */
   readonly onChange: () => void;
 }
 
-/** The tier's status; times are milliseconds ago. */
-export interface TierStanding {
+/** The tier's status as observed by this process. */
+export interface TierStatus {
   readonly state: BreakerState;
-  /** Its last answer, or `null`. */
-  readonly answeredAgoMs: number | null;
-  /** Its last answer or successful probe, or `null`. */
+  /** The time since the last response other than 503 to an event; `null` if there was none. */
+  readonly respondedAgoMs: number | null;
+  /** The time since the last such response or successful probe; `null` if there was none. */
   readonly reachedAgoMs: number | null;
-  /** The last failure, or `null`. */
   readonly failure: (TierFailure & { readonly agoMs: number }) | null;
-  /** Since when it has been unavailable, or `null`. */
-  readonly awayMs: number | null;
+  /** The time for which the tier has been unavailable; `null` while it is available. */
+  readonly unavailableMs: number | null;
 }
 
-/** Tracks the tier's answers and failures; time is passed in, in milliseconds. */
+/** Tracks the tier's responses and failures. Callers pass monotonic times. */
 export class Breaker {
   readonly #options: BreakerOptions;
   #state: BreakerState = "closed";
-  /** Consecutive failed events; probes do not count. */
+  /** The number of consecutive events that failed after being sent; probes do not count. */
   #failures = 0;
   #pauseMs: number;
   #probeAtMs = Number.NEGATIVE_INFINITY;
-  /** Allowed requests in flight; grows after recovery, so that the tier is not overrun. */
+  /** The maximum number of requests in flight while closed: 1 after an outage, then one more per response. */
   #window: number;
-  #answeredAtMs: number | null = null;
+  #respondedAtMs: number | null = null;
   #reachedAtMs: number | null = null;
   readonly #startedAtMs: number;
-  #awaySinceMs: number | null = null;
+  #unavailableSinceMs: number | null = null;
   #failure: (TierFailure & { readonly atMs: number }) | null = null;
 
   constructor(options: BreakerOptions, nowMs: number) {
@@ -69,24 +64,22 @@ export class Breaker {
     this.#window = options.concurrency;
   }
 
-  /** The current state. */
   get state(): BreakerState {
     return this.#state;
   }
 
-  /** The allowed number of requests in flight. */
-  get allowed(): number {
+  /** The maximum number of requests in flight. */
+  get requestsMax(): number {
     return { closed: this.#window, half_open: 1, open: 0 }[this.#state];
   }
 
-  /** When to probe next. */
   get probeAtMs(): number {
     return this.#state === "open"
       ? this.#probeAtMs
       : (this.#reachedAtMs ?? this.#startedAtMs) + this.#options.silenceMaxMs;
   }
 
-  /** A probe succeeded. */
+  /** Records a successful probe. */
   reached(nowMs: number): void {
     this.#reachedAtMs = nowMs;
     if (this.#state !== "open") return;
@@ -96,9 +89,9 @@ export class Breaker {
     this.#options.onChange();
   }
 
-  /** The tier answered an event. */
-  answered(nowMs: number): void {
-    this.#answeredAtMs = nowMs;
+  /** Records a response other than 503 to an event. */
+  responded(nowMs: number): void {
+    this.#respondedAtMs = nowMs;
     this.#reachedAtMs = nowMs;
     this.#failures = 0;
     this.#pauseMs = this.#options.pauseMs;
@@ -107,13 +100,13 @@ export class Breaker {
   }
 
   #close(): void {
-    this.#awaySinceMs = null;
+    this.#unavailableSinceMs = null;
     this.#state = "closed";
-    this.#options.onNews(null);
+    this.#options.onReport(null);
     this.#options.onChange();
   }
 
-  /** The tier was unreachable; or, with `isSent`, an event got no answer or 503, which opens it only several in a row. */
+  /** Records a failure. A closed breaker opens at once if nothing was sent, otherwise after `failuresMax` failures. */
   failed(
     failure: TierFailure,
     { nowMs, isSent, isProbe = false }: {
@@ -122,65 +115,63 @@ export class Breaker {
       readonly isProbe?: boolean;
     },
   ): void {
-    const before = this.#failure?.cause;
+    const previousCause = this.#failure?.cause;
     this.#failure = { cause: failure.cause, code: failure.code, atMs: nowMs };
     if (isSent) this.#failures += 1;
-    // Requests that were in flight when it opened do not delay the next probe.
+    // Requests that were in flight when the breaker opened do not delay the next probe.
     if (this.#state === "open" && !isProbe) return;
     if (this.#state === "closed" && isSent && this.#failures < this.#options.failuresMax) return;
-    const isNews = this.#awaySinceMs === null || before !== failure.cause;
-    this.#awaySinceMs ??= nowMs;
+    const isReported = this.#unavailableSinceMs === null || previousCause !== failure.cause;
+    this.#unavailableSinceMs ??= nowMs;
     this.#probeAtMs = nowMs + this.#pauseMs;
     this.#pauseMs = Math.min(this.#options.pauseCapMs, this.#pauseMs * 2);
     this.#state = "open";
-    if (isNews) this.#options.onNews(failure);
+    if (isReported) this.#options.onReport(failure);
     this.#options.onChange();
   }
 
-  /** The tier's status. */
-  standing(nowMs: number): TierStanding {
+  status(nowMs: number): TierStatus {
     const agoMs = (atMs: number | null) => atMs === null ? null : nowMs - atMs;
     const failure = this.#failure;
     return {
       state: this.#state,
-      answeredAgoMs: agoMs(this.#answeredAtMs),
+      respondedAgoMs: agoMs(this.#respondedAtMs),
       reachedAgoMs: agoMs(this.#reachedAtMs),
       failure: failure === null
         ? null
         : { cause: failure.cause, code: failure.code, agoMs: nowMs - failure.atMs },
-      awayMs: agoMs(this.#awaySinceMs),
+      unavailableMs: agoMs(this.#unavailableSinceMs),
     };
   }
 }
 
-/** The probe and the pauses. */
-interface WatchOptions {
-  /** Connects once: `null` on success; never throws. */
+interface ProberOptions {
+  /** Connects once; resolves to the failure or, on success, to `null`; never rejects. */
   readonly probe: () => Promise<TierFailure | null>;
   readonly breaker: Breaker;
   readonly nowMs: () => number;
   readonly onFailure: (failure: TierFailure) => void;
 }
 
-/** Probes until the breaker closes, one probe at a time. */
-export class Watch {
-  readonly #options: WatchOptions;
+/** Probes the tier whenever the breaker's next probe is due. */
+export class Prober {
+  readonly #options: ProberOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isProbing = false;
   #isClosed = false;
 
-  constructor(options: WatchOptions) {
+  constructor(options: ProberOptions) {
     this.#options = options;
   }
 
-  /** The breaker has changed, or the process has started. */
-  look(): void {
+  /** Schedules the next probe, or starts it if it is due; call this at startup and whenever the breaker changes. */
+  schedule(): void {
     if (this.#isProbing || this.#isClosed) return;
     const { breaker, nowMs } = this.#options;
     clearTimeout(this.#timer);
     const leftMs = breaker.probeAtMs - nowMs();
     if (leftMs <= 0) void this.#probe();
-    else this.#timer = setTimeout(() => this.look(), Math.ceil(leftMs));
+    else this.#timer = setTimeout(() => this.schedule(), Math.ceil(leftMs));
   }
 
   async #probe(): Promise<void> {
@@ -194,10 +185,9 @@ export class Watch {
       this.#options.onFailure(failure);
       breaker.failed(failure, { nowMs: nowMs(), isSent: false, isProbe: true });
     }
-    this.look();
+    this.schedule();
   }
 
-  /** Stops probing. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

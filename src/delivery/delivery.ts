@@ -1,22 +1,21 @@
-/** Composes a process's delivery: outbox, sender, breaker, loop and listener. */
+/** Assembles event delivery from the outbox, the sender, the breaker, the prober, the loop and the listener. */
 
 import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";
 import { OutboxStore } from "../store/delivery/outbox.ts";
 import type { Pool } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
-import { Breaker, type TierStanding, Watch } from "./breaker.ts";
+import { Breaker, Prober, type TierStatus } from "./breaker.ts";
 import { DeliveryLoop, type DeliveryObservation } from "./loop.ts";
 import { Sender } from "./send.ts";
 
-/** The delivery's settings. */
 export interface DeliverySettings {
-  /** Names this process in notifications. */
+  /** Identifies this process in notifications. */
   readonly node: string;
-  /** Generates a UUID for a claim. */
+  /** Generates the UUID of a claim. */
   readonly newLease: () => string;
   readonly actionsUrl: string;
-  /** `null` for plain HTTP to this machine, for benchmarks. */
+  /** The TLS files; `null` for plain HTTP to this machine (benchmarks). */
   readonly files: TlsPaths | null;
   readonly sendTimeoutMs: number;
   readonly backoffBaseMs: number;
@@ -27,13 +26,12 @@ export interface DeliverySettings {
   readonly concurrency: number;
 }
 
-/** The delivery's dependencies. */
 export interface DeliveryHooks {
-  /** For claims and settlements. */
+  /** The pool for claims and settlements. */
   readonly pool: Pool;
-  /** For the listener's notifications to itself. */
+  /** The pool from which the listener notifies itself, to check its connection. */
   readonly listenerPool: Pool;
-  /** Where to listen; `null` finds other processes' commits by polling only. */
+  /** The server to listen to for notifications; `null` if only polling finds other processes' commits. */
   readonly listenOn: Primary | null;
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -44,26 +42,23 @@ const breakerOptions = {
   // Source: DECISIONS, Decided since (The breaker).
   failuresMax: 3,
   pauseMs: 1_000,
-  // Including a probe's timeout, recovery is noticed within 15 s.
+  // With a probe's timeout added, a recovery is noticed within 15 s.
   pauseCapMs: 10_000,
   silenceMaxMs: 10_000,
 };
 const probeTimeoutMs = 5_000;
 
-/** A running delivery. */
 export interface Delivery {
-  /** This process committed events of these tenants. */
+  /** Starts delivering these tenants' events, which this process has committed. */
   wake(tenantIds: Iterable<number>): void;
-  /** The tier's status as seen by this process. */
-  tier(): TierStanding;
-  /** Requests in flight. */
+  tier(): TierStatus;
   readonly inFlight: number;
-  /** Waits up to `graceMs` for requests in flight, releases claims, and closes everything. */
+  /** Releases the claims of unsent events, waits up to `graceMs` for requests in flight, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Starts delivery.
+ * Starts event delivery.
  *
  * @throws {Error} if the certificate files are unusable
  */
@@ -75,11 +70,11 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     url: settings.actionsUrl,
     tls,
     timeoutMs: sendTimeoutMs,
-    // One more than concurrent deliveries, for a probe while all of them hang.
+    // One more than the concurrent deliveries, so that a probe can run while all of them hang.
     connectionsMax: concurrency + 1,
     observe: hooks.observe,
   });
-  const { breaker, watch } = watchTier(sender, hooks, { concurrency, onChange: () => loop.hint() });
+  const { breaker, prober } = watchTier(sender, hooks, { concurrency, onChange: () => loop.hint() });
   const loop = new DeliveryLoop({
     claim: (requests, settlements) => outbox.claim(requests, settlements),
     settle: (settlements) => outbox.settle(settlements),
@@ -103,16 +98,16 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
     node: settings.node,
     onHint: () => loop.hint(),
   });
-  watch.look();
-  loop.start();
+  prober.schedule();
+  loop.hint();
   return {
     wake: (tenantIds) => loop.wake(tenantIds),
-    tier: () => breaker.standing(hooks.nowMs()),
+    tier: () => breaker.status(hooks.nowMs()),
     get inFlight() {
       return loop.inFlight;
     },
     async close(graceMs) {
-      watch.close();
+      prober.close();
       await listener?.close();
       await loop.close(graceMs);
       sender.close();
@@ -120,26 +115,25 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
   };
 }
 
-/** The breaker and its probes; `onChange` is called when more or less may be sent. */
 function watchTier(
   sender: Sender,
   { nowMs, observe }: DeliveryHooks,
   { concurrency, onChange }: { readonly concurrency: number; readonly onChange: () => void },
-): { readonly breaker: Breaker; readonly watch: Watch } {
+): { readonly breaker: Breaker; readonly prober: Prober } {
   const breaker = new Breaker({
     ...breakerOptions,
     concurrency,
-    onNews: (failure) => observe({ kind: "breaker", failure }),
+    onReport: (failure) => observe({ kind: "breaker", failure }),
     onChange: () => {
-      watch.look();
+      prober.schedule();
       onChange();
     },
   }, nowMs());
-  const watch = new Watch({
+  const prober = new Prober({
     probe: () => sender.probe(probeTimeoutMs),
     breaker,
     nowMs,
     onFailure: (failure) => observe({ kind: "tier_failure", failure }),
   });
-  return { breaker, watch };
+  return { breaker, prober };
 }

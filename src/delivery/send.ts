@@ -1,53 +1,45 @@
-/**
- * Sends an event to the actions tier, `PUT /v1/events/{event_id}`, over a kept-alive connection, and interprets the response.
- */
+/** Sends events to the actions tier (`PUT /v1/events/{event_id}`) and interprets its responses. */
 
 import net from "node:net";
 import tls from "node:tls";
-import type { Answer, Failed } from "../http/outbound/client_connection.ts";
+import type { Failed, RequestResult } from "../http/outbound/client_connection.ts";
 import { ConnectionPool, type Target } from "../http/outbound/connection_pool.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
 import type { Claimed } from "../store/delivery/outbox.ts";
 
-/** Failure causes, by stage. */
+/** The causes of a tier failure, in the order of a request's stages. */
 export const failureCauses = [
-  /** The name was not resolved. */
+  /** The host name could not be resolved. */
   "name",
   /** Nothing listens at the address. */
   "refused",
-  /** No connection for another reason or in time. */
+  /** The connection failed for another reason or timed out. */
   "connect",
-  /** The TLS handshake failed: certificate or version. */
   "handshake",
-  /** It closed a new connection, usually because it refuses our certificate. */
-  "not_let_in",
-  /** It did not respond in time. */
+  /** The tier closed a new connection, usually because it rejected our certificate. */
+  "client_rejected",
   "timeout",
-  /** It closed the connection instead of responding. */
-  "cut",
-  /** Its response is not HTTP. */
+  /** The tier closed the connection instead of responding. */
+  "closed",
+  /** The response is not HTTP, or is too large. */
   "protocol",
-  /** It answered 503. */
+  /** The tier responded with 503. */
   "unavailable",
 ] as const;
 
-/** One of {@linkcode failureCauses}. */
 export type FailureCause = typeof failureCauses[number];
 
-/** A tier failure. */
 export interface TierFailure {
   readonly cause: FailureCause;
   /** The error code, or `503`. */
   readonly code: string;
 }
 
-/** The tier's status for being unable to work at all. */
 const unavailableStatus = 503;
 
 const nameCodes = /^(ENOTFOUND|ENODATA|EAI_\w+)$/;
 const protocolCodes = /^(EPROTO|EMSGSIZE)$/;
 
-/** The cause of a failed exchange. */
 function tierFailure(
   { stage, reason }: Pick<Failed, "stage" | "reason">,
   { isSecure }: { readonly isSecure: boolean },
@@ -66,11 +58,11 @@ function causeOf(
   if (code === "ETIMEDOUT") return "timeout";
   if (stage === "handshake") return "handshake";
   if (protocolCodes.test(code)) return "protocol";
-  return stage === "settling" && isSecure ? "not_let_in" : "cut";
+  return stage === "settling" && isSecure ? "client_rejected" : "closed";
 }
 
 /**
- * The JSON body. Lead and extra are inserted as stored text, because parsing would lose digits.
+ * Returns a request's JSON body. Inserts the stored text of `lead` and `extra`, because parsing would lose digits.
  *
  * Source: DECISIONS, Delivery.
  */
@@ -83,65 +75,59 @@ export function payload(row: Claimed): string {
     `"flags":${JSON.stringify(row.flags === "" ? [] : row.flags.split(","))}}`;
 }
 
-/** The outcome of a request. */
 export type SendOutcome =
-  /** 2xx. */
   | { readonly kind: "delivered"; readonly status: number }
-  /** Any other status: a problem of this row. */
+  /** A status other than 2xx and 503: a failure of the event, not of the tier. */
   | {
     readonly kind: "refused";
     readonly status: number;
     readonly reason: string | null;
     readonly retryAfterMs: number;
   }
-  /** No response in time, no connection, or 503. */
+  /** No connection, no valid response in time, or a 503. */
   | Unreachable;
 
-/** A failure of the tier; if the event was sent, possibly of the event. */
+/** A failure of the tier. If the event was sent, the event itself may be the cause. */
 interface Unreachable {
   readonly kind: "unreachable";
   readonly status: number | null;
-  /** The failure code. */
   readonly reason: string;
   readonly failure: TierFailure;
-  /** Bytes of the event were written to a connection. */
+  /** Whether bytes of the event were written to a connection. */
   readonly isSent: boolean;
 }
 
-/** The tier's address and limits. */
 interface SendOptions {
-  /** The base URL, `https:`, or `http:` for benchmarks and tests; its path is a prefix. */
+  /** The base URL: `https:`, or `http:` for benchmarks and tests. Its path is a prefix. */
   readonly url: string;
-  /** Without them, `https:` trusts the system's authorities and presents no certificate. */
+  /** The TLS files; if `null`, the system's CAs are trusted and no client certificate is presented. */
   readonly tls: TlsFiles | null;
-  /** Total time, from the wait for a connection to the end of the response. */
+  /** The total timeout, from the wait for a connection to the end of the response. */
   readonly timeoutMs: number;
-  /** Maximum concurrent requests; others wait. */
+  /** The maximum number of concurrent requests; others wait. */
   readonly connectionsMax: number;
-  /** Interval of checks for renewed certificate files. Default: 10 s. */
+  /** The interval at which the certificate files are checked for renewal. Default: 10 s. */
   readonly filesCheckMs?: number;
-  /** Delay after a handshake, or its own duration if longer, for the tier to refuse the client. Default: 50 ms. */
+  /** How long to wait for a rejection after a handshake, or the handshake's duration if longer. Default: 50 ms. */
   readonly settleMs?: number;
   readonly observe: (observation: TlsObservation) => void;
 }
 
-// Time to establish a connection.
-const readyMs = 10_000;
-// Interval of checks for renewed certificate files.
+// The timeout for opening a connection, including its handshake.
+const readyTimeoutMs = 10_000;
 const filesCheckMs = 10_000;
 
 /**
- * Sends events to the actions tier over kept-alive connections. With a client certificate, a new connection waits until
- * the tier has had time to refuse it.
+ * Sends events to the actions tier over kept-alive connections.
  *
- * Chosen: that wait, because a refusal's alert is lost if something was written before (ECONNRESET on both runtimes).
- * Rejected: a health request on each new connection, because not every tier has that page.
+ * Chosen: with a client certificate, a new connection waits `settleMs`, because a rejection's TLS alert is lost if the
+ * client has already written (ECONNRESET on both runtimes).
  */
 export class Sender {
   readonly #pool: ConnectionPool;
   readonly #target: Target;
   readonly #timeoutMs: number;
-  /** The head before and after the event id. */
+  /** The parts of the request's head before and after the event id. */
   readonly #head: readonly [string, string];
   readonly #isSecure: boolean;
   readonly #stopWatching: () => void = () => {};
@@ -150,7 +136,7 @@ export class Sender {
     const { tls: files, connectionsMax, timeoutMs, settleMs = 50 } = options;
     const url = new URL(options.url);
     const path = url.pathname.replace(/\/$/, "");
-    // HTTP/1.0 servers keep connections only on request.
+    // HTTP/1.0 servers keep a connection open only on request.
     const fields = ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`;
     this.#head = [
       `PUT ${path}/v1/events/`,
@@ -164,26 +150,26 @@ export class Sender {
     this.#timeoutMs = timeoutMs;
     const common = {
       mayStart: (_: number, total: number) => total < connectionsMax,
-      readyMs,
+      readyTimeoutMs,
       ...(files === null ? {} : { settleMs }),
     };
     if (isPlain) {
       const connect = (_: Target, host: string, onread: net.OnReadOpts) =>
         net.connect({ host, port, onread });
-      this.#pool = new ConnectionPool({ ...common, connect, opened: "connect" });
+      this.#pool = new ConnectionPool({ ...common, connect, readyEvent: "connect" });
       return;
     }
     let secure = secureOptions({ host, port }, files?.context ?? null);
     const connect = (_: Target, __: string, onread: net.OnReadOpts) =>
-      tls.connect(readingInto(onread, secure));
-    this.#pool = new ConnectionPool({ ...common, connect, opened: "secureConnect" });
+      tls.connect(withReadBuffer(onread, secure));
+    this.#pool = new ConnectionPool({ ...common, connect, readyEvent: "secureConnect" });
     if (files === null) return;
     this.#stopWatching = files.watch({
       everyMs: options.filesCheckMs ?? filesCheckMs,
       observe: (observation) => {
         if (observation.kind === "certificate_renewed") {
           secure = secureOptions({ host, port }, files.context);
-          // Connections made with the old files end.
+          // Closes the connections that use the old files, each after its current request.
           this.#pool.retire();
         }
         options.observe(observation);
@@ -192,8 +178,8 @@ export class Sender {
   }
 
   /**
-   * Sends one event at most once and returns its outcome; never throws. The reason of `unreachable` is the connection's
-   * error code (`ECONNREFUSED`, `ETIMEDOUT`, …), `EPROTO` (not HTTP) or `EMSGSIZE` (an endless response).
+   * Sends an event at most once; never rejects. The `reason` of `unreachable` is the connection's error code
+   * (`ECONNREFUSED`, `ETIMEDOUT`, …), `EPROTO` (not HTTP), `EMSGSIZE` (the response is too large) or `503`.
    */
   send(eventId: string, body: string): Promise<SendOutcome> {
     const [before, after] = this.#head;
@@ -202,24 +188,27 @@ export class Sender {
     const isSecure = this.#isSecure;
     const request = { target: this.#target, tenant: "", text, timeoutMs: this.#timeoutMs };
     return new Promise((resolve) => {
-      this.#pool.send(request, (answer) => resolve(outcomeOf(answer, { isSecure })));
+      this.#pool.send(request, (result) => resolve(outcomeOf(result, { isSecure })));
     });
   }
 
-  /** Opens a connection for the next event; `null` on success. Never throws. */
+  /** Opens a connection for the next event; resolves to `null` on success, and never rejects. */
   async probe(timeoutMs: number): Promise<TierFailure | null> {
     const failed = await this.#pool.open(this.#target, timeoutMs);
     return failed === null ? null : tierFailure(failed, { isSecure: this.#isSecure });
   }
 
-  /** Closes all connections; requests in flight are `unreachable`. */
+  /** Closes all connections; requests in flight become `unreachable`. */
   close(): void {
     this.#stopWatching();
     this.#pool.close();
   }
 }
 
-/** Chosen: no session resumption, because it would keep using a certificate that has been renewed since. */
+/**
+ * Returns TLS options. Chosen: no session resumption, because it would keep using a certificate that has since been
+ * renewed.
+ */
 function secureOptions(
   address: { readonly host: string; readonly port: number },
   files: TlsContext | null,
@@ -228,60 +217,62 @@ function secureOptions(
   return {
     ...address,
     ...context,
-    // Parses the files once instead of per connection.
+    // Parses the files once, not for each connection.
     secureContext: tls.createSecureContext(context),
-    // SNI takes no IP address; the certificate's IP addresses are still verified.
+    // SNI does not allow IP addresses; the certificate is verified against the IP address nevertheless.
     servername: net.isIP(address.host) === 0 ? address.host : "",
-    // Even if the environment disables it.
+    // Applies even if the environment disables verification.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
   };
 }
 
-// Documented by Node, but missing from its types.
-function readingInto(onread: net.OnReadOpts, options: tls.ConnectionOptions): tls.ConnectionOptions {
+// `onread` is documented by Node but missing from its types.
+function withReadBuffer(onread: net.OnReadOpts, options: tls.ConnectionOptions): tls.ConnectionOptions {
   return Object.assign({ onread }, options);
 }
 
-function outcomeOf(answer: Answer, { isSecure }: { readonly isSecure: boolean }): SendOutcome {
-  if (answer.kind === "failed") {
-    const { status, reason, stage } = answer;
-    const failure = tierFailure(answer, { isSecure });
+function outcomeOf(result: RequestResult, { isSecure }: { readonly isSecure: boolean }): SendOutcome {
+  const receivedStatus = result.kind === "failed" ? result.status : result.response.head.status;
+  // A 503 counts even if its body is incomplete, as when the process is killed.
+  if (receivedStatus === unavailableStatus) {
+    const code = String(receivedStatus);
+    const failure: TierFailure = { cause: "unavailable", code };
+    return { kind: "unreachable", status: receivedStatus, reason: code, failure, isSent: true };
+  }
+  if (result.kind === "failed") {
+    const { status, reason, stage } = result;
+    const failure = tierFailure(result, { isSecure });
     return { kind: "unreachable", status, reason, failure, isSent: stage === "sent" };
   }
-  const { head: { status, retryAfter }, body } = answer.response;
+  const { head: { status, retryAfter }, body } = result.response;
   if (status >= 200 && status < 300) return { kind: "delivered", status };
-  if (status === unavailableStatus) {
-    const code = String(status);
-    const failure: TierFailure = { cause: "unavailable", code };
-    return { kind: "unreachable", status, reason: code, failure, isSent: true };
-  }
   return {
     kind: "refused",
     status,
-    reason: refusalWord(body.toString("utf8")),
-    retryAfterMs: readRetryAfter(retryAfter),
+    reason: refusalReason(body.toString("utf8")),
+    retryAfterMs: parseRetryAfter(retryAfter),
   };
 }
 
-/** `Retry-After` in seconds, at most a day, so that no response can park a lead. */
-function readRetryAfter(value: string | null): number {
+/** Converts `Retry-After` in seconds to milliseconds, at most a day, so that no response delays a lead indefinitely. */
+function parseRetryAfter(value: string | null): number {
   return value !== null && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
 }
 
-/** The tier's error if it was too busy to start: not an attempt. */
-export const notBegun = "effects_not_begun";
+/** The tier's error code if it was too busy to start any of the failed effects; no attempt is then recorded. */
+export const effectsNotBegun = "effects_not_begun";
 
-/** The failed effects or the error code of the tier's response, without content. */
-function refusalWord(text: string): string | null {
+/** Returns the failed effects or the error code in the tier's response, without lead content. */
+function refusalReason(text: string): string | null {
   try {
-    const answer = JSON.parse(text) as { error?: unknown; effects?: Record<string, unknown> };
-    const failed = Object.entries(answer.effects ?? {})
+    const result = JSON.parse(text) as { error?: unknown; effects?: Record<string, unknown> };
+    const failed = Object.entries(result.effects ?? {})
       .filter(([, state]) => typeof state === "string" && state.startsWith("failed"))
       .map(([effect, state]) => `${effect} ${state}`);
-    const word = failed.length > 0 && answer.error !== notBegun ? failed.join("; ") : answer.error;
-    // The store accepts no NUL, and a log no line breaks.
-    return typeof word === "string" ? word.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
+    const reason = failed.length > 0 && result.error !== effectsNotBegun ? failed.join("; ") : result.error;
+    // The store does not accept NUL, and a log line must not contain line breaks.
+    return typeof reason === "string" ? reason.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
   } catch {
     return null;
   }

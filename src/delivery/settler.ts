@@ -1,31 +1,30 @@
-/** Settles in batches: in the next claim's statement, or separately if none comes soon. */
+/** Writes settlements in batches: in the next claim's statement, or in a separate statement if no claim follows soon. */
 
 import type { Settlement } from "../store/delivery/outbox.ts";
 
-// Settlements per statement.
 const batchMax = 1_000;
-// A batch of this size gets its own statement.
-const batchAlone = 512;
+// With this many settlements queued, they are written without waiting for a claim.
+const flushThreshold = 512;
 /**
- * How long a settlement may wait; if the process dies meanwhile, the event is sent again.
+ * The maximum wait for a claim.
  *
- * Chosen, because a statement with its sync costs as much as a dozen settlements.
+ * Waiting is worthwhile because a separate statement, with its sync, costs as much as a dozen settlements. Chosen: 100 ms,
+ * which limits how much is sent again after a crash.
  */
-const gatherMs = 100;
-// While the store is unavailable, settlements are kept, so that nothing is sent twice.
+const waitMs = 100;
 const retryMs = 500;
 
-/** Collects settlements and writes them. */
 export class Settler {
   readonly #settle: (batch: readonly Settlement[]) => Promise<void>;
   readonly #onSettled: (batch: readonly Settlement[]) => void;
   readonly #onFailure: (error: unknown) => void;
   #waiting: Settlement[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The batch being written. */
-  readonly #running = new Set<Promise<unknown>>();
-  #isAlone = false;
-  #isAway = false;
+  readonly #inFlight = new Set<Promise<unknown>>();
+  /** Whether a batch is being written in a separate statement. */
+  #isWriting = false;
+  /** Whether a batch failed and the pause before its retry has not ended. */
+  #isPaused = false;
   #isClosed = false;
 
   constructor(options: {
@@ -38,38 +37,39 @@ export class Settler {
     this.#onFailure = options.onFailure;
   }
 
-  /** Adds a settlement. */
   add(settlement: Settlement): void {
     this.#waiting.push(settlement);
-    if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
+    if (this.#waiting.length >= flushThreshold || this.#isClosed) this.#write();
     else this.#writeSoon();
   }
 
   #writeSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#writeAlone();
-    }, gatherMs);
+      this.#write();
+    }, waitMs);
   }
 
-  /** Writes waiting settlements with another statement; if `write` throws, keeps them and rethrows. */
-  async carry<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
-    const batch = this.#isAway ? [] : this.#take();
+  /**
+   * Passes the next batch, empty during a pause, to `write`. If `write` rejects, queues the batch again and rethrows.
+   */
+  async writeWith<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
+    const batch = this.#isPaused ? [] : this.#nextBatch();
     const written = write(batch);
-    this.#running.add(written);
+    this.#inFlight.add(written);
     try {
-      const answer = await written;
+      const result = await written;
       if (batch.length > 0) this.#onSettled(batch);
-      return answer;
+      return result;
     } catch (error) {
-      this.#keep(batch);
+      this.#requeue(batch);
       throw error;
     } finally {
-      this.#running.delete(written);
+      this.#inFlight.delete(written);
     }
   }
 
-  #take(): Settlement[] {
+  #nextBatch(): Settlement[] {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#waiting.slice(0, batchMax);
@@ -78,41 +78,39 @@ export class Settler {
     return batch;
   }
 
-  #keep(batch: readonly Settlement[]): void {
+  #requeue(batch: readonly Settlement[]): void {
     if (batch.length === 0) return;
     this.#waiting = [...batch, ...this.#waiting];
     if (this.#isClosed) return;
-    // They are written separately, without another claim.
-    this.#isAway = true;
+    this.#isPaused = true;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#isAway = false;
-      this.#writeAlone();
+      this.#isPaused = false;
+      this.#write();
     }, retryMs);
   }
 
-  #writeAlone(): void {
-    if (this.#isAlone || this.#isAway || this.#waiting.length === 0) return;
-    this.#isAlone = true;
-    this.carry((batch) => this.#settle(batch)).then(() => {
-      this.#isAlone = false;
-      if (this.#waiting.length >= batchAlone || this.#isClosed) this.#writeAlone();
-      // Settlements that came meanwhile may be overdue.
+  #write(): void {
+    if (this.#isWriting || this.#isPaused || this.#waiting.length === 0) return;
+    this.#isWriting = true;
+    this.writeWith((batch) => this.#settle(batch)).then(() => {
+      this.#isWriting = false;
+      if (this.#waiting.length >= flushThreshold || this.#isClosed) this.#write();
       else if (this.#waiting.length > 0) this.#writeSoon();
     }, (error) => {
-      this.#isAlone = false;
+      this.#isWriting = false;
       this.#onFailure(error);
     });
   }
 
-  /** Writes the rest, or gives up at the first failure; the leases expire then. */
+  /** Writes the remaining settlements; gives up at the first failure, after which the leases expire. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.allSettled(this.#running);
-    this.#isAway = false;
+    await Promise.allSettled(this.#inFlight);
+    this.#isPaused = false;
     try {
-      while (this.#waiting.length > 0) await this.carry((batch) => this.#settle(batch));
+      while (this.#waiting.length > 0) await this.writeWith((batch) => this.#settle(batch));
     } catch (error) {
       this.#onFailure(error);
     }

@@ -1,56 +1,54 @@
-/** The delivery loop's state per tenant, its delivery rate, and the request of its next claim. */
+/** Plans the delivery loop's claims from each tenant's state and the delivery rate. */
 
 import type { Claimed, ClaimRequest } from "../store/delivery/outbox.ts";
 
-/** A claimed row and the start of its lease on the monotonic clock. */
-interface Ready {
+interface ReadyRow {
   readonly row: Claimed;
+  /** The monotonic time just before the claim; the lease does not start earlier. */
   readonly claimedAtMs: number;
 }
 
-// The floor's distance behind the newest claimed row: commits that began earlier may still appear.
+// How far the floor stays behind the newest claimed row, because older transactions may commit later.
 const floorLagMs = 10_000;
 
-// Scheduled retries per tenant; later ones are found when an earlier one is due, or by polling.
+// The maximum number of scheduled retries per tenant; polling finds the others.
 const wakesMax = 256;
 
-/** A tenant's ready rows, and whether the store may have more. */
+/** A tenant's ready rows and delivery state. */
 export class TenantQueue {
   readonly tenantId: number;
-  readonly ready: Ready[] = [];
+  readonly ready: ReadyRow[] = [];
   inFlight = 0;
-  /** The store may have due rows of this tenant. */
+  /** Whether the store may have due rows for this tenant. */
   mayHaveDue = false;
-  /** Due times of this process's retries, on the monotonic clock. */
+  /** The due times of retries that this process has scheduled, on the monotonic clock. */
   #wakesAtMs: number[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #newestDueMs = Number.NEGATIVE_INFINITY;
-  /** Incremented when the floor is reset; an earlier claim's result does not apply below it. */
-  era = 0;
+  /** Incremented when the floor is reset, so that a claim that started earlier does not raise the floor. */
+  floorVersion = 0;
 
   constructor(tenantId: number) {
     this.tenantId = tenantId;
   }
 
-  /** It holds nothing but the floor. */
   get isIdle(): boolean {
     return this.inFlight === 0 && this.ready.length === 0 && !this.mayHaveDue && this.#wakesAtMs.length === 0;
   }
 
-  /** Nothing is due before this time, as far as this process knows. */
+  /** The time before which this process expects no due rows, as text for SQL. */
   get floor(): string {
     return this.#newestDueMs === Number.NEGATIVE_INFINITY
       ? "-infinity"
       : new Date(this.#newestDueMs - floorLagMs).toISOString();
   }
 
-  /** Resets the floor for the next claim, whatever the current one finds. */
-  forgetFloor(): void {
+  resetFloor(): void {
     this.#newestDueMs = Number.NEGATIVE_INFINITY;
-    this.era += 1;
+    this.floorVersion += 1;
   }
 
-  /** Calls `wake` at `atMs` or later, for each scheduled time. */
+  /** Calls `wake` at `atMs` or soon after. If more than `wakesMax` calls are scheduled, the latest are dropped. */
   wakeAt(atMs: number, clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
     if (this.#wakesAtMs.length >= wakesMax) {
       const latest = Math.max(...this.#wakesAtMs);
@@ -61,7 +59,7 @@ export class TenantQueue {
     if (atMs <= Math.min(...this.#wakesAtMs)) this.#arm(clock);
   }
 
-  // A timer may fire up to 2 ms early, when a claim would find nothing; so check the clock.
+  // The due times are checked again, because a timer may fire up to 2 ms early and a claim would then find nothing.
   #arm(clock: { readonly nowMs: () => number; readonly wake: () => void }): void {
     clearTimeout(this.#timer);
     const leftMs = Math.min(...this.#wakesAtMs) - clock.nowMs();
@@ -75,26 +73,25 @@ export class TenantQueue {
     }, Math.max(0, Math.ceil(leftMs)));
   }
 
-  /** Cancels the timer. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Adds claimed rows in due order; `era` is that of their claim. */
-  push(rows: readonly Claimed[], claimedAtMs: number, era: number): void {
+  /** Adds claimed rows in due order; `floorVersion` is the version when they were claimed. */
+  push(rows: readonly Claimed[], claimedAtMs: number, floorVersion: number): void {
     for (const row of rows) this.ready.push({ row, claimedAtMs });
     const newest = rows.at(-1);
-    if (newest !== undefined && era === this.era) {
+    if (newest !== undefined && floorVersion === this.floorVersion) {
       this.#newestDueMs = Math.max(this.#newestDueMs, newest.due_at_ms);
     }
   }
 }
 
-// Over a shorter window, a pause of the process would look like the rate.
-const windowMs = 50;
+// In a shorter window, a pause in the process would distort the rate.
+const rateWindowMs = 50;
 
-/** The rate of ending deliveries; time is passed in, in milliseconds. */
-export class Pace {
+/** Measures the rate at which deliveries end. Callers pass monotonic times. */
+export class DeliveryRate {
   #ended = 0;
   #sinceMs: number;
   #perMs = 0;
@@ -103,15 +100,15 @@ export class Pace {
     this.#sinceMs = nowMs;
   }
 
-  /** A delivery has ended. */
+  /** Counts an ended delivery. */
   ended(): void {
     this.#ended += 1;
   }
 
-  /** The expected number within `ms`. */
+  /** Returns the number of deliveries expected to end within `ms`. */
   expected(ms: number, nowMs: number): number {
     const elapsedMs = nowMs - this.#sinceMs;
-    if (elapsedMs >= windowMs) {
+    if (elapsedMs >= rateWindowMs) {
       this.#perMs = this.#ended / elapsedMs;
       this.#ended = 0;
       this.#sinceMs = nowMs;
@@ -120,59 +117,58 @@ export class Pace {
   }
 }
 
-// Rows per claim.
 const claimMax = 512;
 /**
- * How much work is claimed ahead under a backlog.
+ * How long in advance rows are claimed under a backlog.
  *
- * Chosen, because large claims are cheap: 132 µs of PostgreSQL per row in batches of 16, 52 of 64, 36 of 256. If the
- * process dies, claimed rows wait for their lease and have spent an attempt.
+ * Chosen: 250 ms, because large claims are cheap: PostgreSQL takes 132 µs per row in batches of 16, 52 µs in batches of
+ * 64, and 36 µs in batches of 256. If the process dies, claimed rows wait until their lease expires and have spent an
+ * attempt.
  */
-const aheadMs = 250;
-// Payload bytes in memory; beyond it a tenant gets at most `readyMin` ready rows.
+const claimAheadMs = 250;
+// If at least this many ready rows are in memory, each tenant may have only `readyMin`.
 const readyMax = 1_024;
 const readyMin = 2;
-// Tenants without ready rows per claim; the others follow in turn.
+// The maximum number of tenants without ready rows per claim; the others follow in turn.
 const waitingMax = claimMax / readyMin;
-/** A claim's request for a tenant, and its floor. */
-export type PlannedRequest = ClaimRequest & { readonly era: number };
+
+export type PlannedRequest = ClaimRequest & { readonly floorVersion: number };
 
 /**
- * Plans a claim: as many ready rows as free slots, more under a backlog, and at least one per tenant. Empty means that
- * nothing is to be claimed now.
- *
- * @param state `free`: slots; `ready`: claimed rows of all tenants; `endingWithin`: deliveries that end within some time
+ * Plans a claim that brings each tenant's ready rows up to twice the number of free slots, or more under a backlog. An
+ * empty plan means that nothing should be claimed now. `readyCount` is the number of ready rows for all tenants;
+ * `endingWithin` returns the number of deliveries expected to end within a time.
  */
 export function planClaim(
   tenants: Iterable<TenantQueue>,
-  { free, ready: readyCount, endingWithin }: {
-    readonly free: number;
-    readonly ready: number;
+  { freeSlots, readyCount, endingWithin }: {
+    readonly freeSlots: number;
+    readonly readyCount: number;
     readonly endingWithin: (ms: number) => number;
   },
 ): PlannedRequest[] {
   const queues: TenantQueue[] = [];
-  let waiting = 0;
+  let waitingCount = 0;
   for (const queue of tenants) {
     if (!queue.mayHaveDue) continue;
     queues.push(queue);
-    if (queue.ready.length === 0) waiting += 1;
-    if (waiting === waitingMax) break;
+    if (queue.ready.length === 0) waitingCount += 1;
+    if (waitingCount === waitingMax) break;
   }
   if (queues.length === 0) return [];
-  const ahead = Math.ceil(endingWithin(aheadMs) / queues.length);
-  const target = readyCount < readyMax ? Math.max(readyMin, 2 * free, ahead) : readyMin;
-  // Not for a few more rows: a claim costs about the same for one as for a hundred.
+  const rowsAhead = Math.ceil(endingWithin(claimAheadMs) / queues.length);
+  const target = readyCount < readyMax ? Math.max(readyMin, 2 * freeSlots, rowsAhead) : readyMin;
+  // Small claims are postponed, because claiming one row costs about as much as claiming a hundred.
   if (!queues.some(({ ready }) => ready.length === 0 || ready.length <= target / 2)) return [];
   const requests: PlannedRequest[] = [];
-  let left = claimMax;
+  let rowsLeft = claimMax;
   for (const queue of queues) {
-    const limit = Math.min(left, target - queue.ready.length);
+    const limit = Math.min(rowsLeft, target - queue.ready.length);
     if (limit <= 0) continue;
-    const { tenantId, floor, era } = queue;
-    requests.push({ tenantId, floor, era, limit });
-    left -= limit;
-    if (left <= 0) break;
+    const { tenantId, floor, floorVersion } = queue;
+    requests.push({ tenantId, floor, floorVersion, limit });
+    rowsLeft -= limit;
+    if (rowsLeft <= 0) break;
   }
   return requests;
 }

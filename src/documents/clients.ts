@@ -1,20 +1,16 @@
-/**
- * The clients that the brief and the site show: a program of one file in each language. This module is browser
- * compatible.
- */
+/** Client code in five languages, for the brief and the site. This module is browser compatible. */
 
 import { limits } from "../contract/limits.ts";
-import { clientIdempotencyKey, clientModule, clientProgram, clientTriesMax, unindented } from "./snippets.ts";
+import { clientIdempotencyKey, clientModule, clientProgram, clientTriesMax, dedent } from "./snippets.ts";
 
-/** A client in one language. */
 export interface Client {
-  /** As blocks of code name it. */
+  /** The language of the code block. */
   readonly fence: string;
-  /** Its files, in the order to read them; the first line of each has its name. */
+  /** Returns the client's files, in reading order. The first line of each names the file. */
   readonly files: (baseUrl: string) => readonly string[];
 }
 
-/** By language. They try, wait and end alike: the tests run each against the same answers. */
+/** The clients by language. The tests run all of them against the same responses. */
 export const clients = {
   "TypeScript": { fence: "ts", files: (baseUrl) => [clientModule(baseUrl), clientProgram] },
   "Python": { fence: "python", files: (baseUrl) => [pythonClient(baseUrl)] },
@@ -23,16 +19,14 @@ export const clients = {
   "Ruby": { fence: "ruby", files: (baseUrl) => [rubyClient(baseUrl)] },
 } as const satisfies Record<string, Client>;
 
-/** A language that there is a client in. */
 export type ClientLanguage = keyof typeof clients;
 
-/** What they have in common, in a sentence or two. */
 export const clientsSummary =
-  "Each is one file with nothing to install. It reads its key from the environment, limits each try with a time-out, sends the same `Idempotency-Key` on every retry, and follows the retry policy; it reports a 401 to a person, and a 422 with its `fields` and `detail`.";
+  "Each client is one file with nothing to install. It reads the key from the environment, sets a timeout for each try, sends the same `Idempotency-Key` on every retry, and follows the retry policy. After a 401, it tells you to alert a person; after a 422, it shows `fields` and `detail`.";
 
-/** A program of one file that sends a lead, with the standard library alone. */
+/** Returns a Python program that sends a lead, using only the standard library. */
 export function pythonClient(baseUrl: string): string {
-  return unindented(`
+  return dedent(`
     # send_lead.py: for Python 3.9 or later. Run it with a sandbox key in LEADS_API_KEY.
     import http.client
     import json
@@ -47,18 +41,18 @@ export function pythonClient(baseUrl: string): string {
 
 
     class NotSent(Exception):
-        """What was answered at last; status 0 when nothing was."""
+        """The last response; the status is 0 if there was none."""
 
-        def __init__(self, status, answer, request_id):
-            code = answer.get("error", "no answer")
+        def __init__(self, status, body, request_id):
+            code = body.get("error", "no response")
             super().__init__(f"The lead was not sent: {status} {code}, request {request_id}")
             self.status = status
-            self.fields = answer.get("fields", {})
-            self.detail = answer.get("detail", "")
+            self.fields = body.get("fields", {})
+            self.detail = body.get("detail", "")
 
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
-        """The key goes to the intake and nowhere else."""
+        """Never sends the key to another host."""
 
         def redirect_request(self, *_):
             return None
@@ -68,43 +62,43 @@ export function pythonClient(baseUrl: string): string {
 
 
     def post(body, idempotency_key):
-        """Status, headers and JSON of the answer; status 0 for no connection, or no answer in time."""
+        """Returns status, headers and JSON of the response; status 0 if there was none in time."""
         request = urllib.request.Request(INTAKE, body, {
             "X-API-Key": os.environ["LEADS_API_KEY"],
             "Content-Type": "application/json",
             "Idempotency-Key": idempotency_key,
         })
         try:
-            answer = opener.open(request, timeout=${limits.requestTimeoutMs / 1000})
-        except urllib.error.HTTPError as refusal:
-            answer = refusal
+            response = opener.open(request, timeout=${limits.requestTimeoutMs / 1000})
+        except urllib.error.HTTPError as error:
+            response = error
         except (OSError, http.client.HTTPException):
             return 0, {}, {}
         try:
-            with answer:
-                parsed = json.load(answer)
+            with response:
+                parsed = json.load(response)
         except (OSError, ValueError, http.client.HTTPException):
-            parsed = {}  # Half an answer, or somebody else's.
-        return answer.status, answer.headers, parsed if isinstance(parsed, dict) else {}
+            parsed = {}  # Incomplete, or not from the intake.
+        return response.status, response.headers, parsed if isinstance(parsed, dict) else {}
 
 
     def send_lead(lead, idempotency_key):
-        """Sends one lead and retries as the policy says. Keep the event_id that comes back."""
+        """Sends one lead and follows the retry policy. Store the event_id that it returns."""
         body = json.dumps(lead).encode()
         failures = waits = 0
         while True:
-            status, headers, answer = post(body, idempotency_key)
-            if status in (200, 202) and answer.get("event_id"):
-                return answer
-            may_retry = status in (0, 200, 202, 429) or status >= 500
-            failures += status != 429  # A 429 does not count: it says when to come back.
-            if not may_retry or failures == ${clientTriesMax}:
-                raise NotSent(status, answer, headers.get("X-Request-Id"))
+            status, headers, result = post(body, idempotency_key)
+            if status in (200, 202) and result.get("event_id"):
+                return result
+            can_retry = status in (0, 200, 202, 429) or status >= 500
+            failures += status != 429  # A 429 does not count as a failure.
+            if not can_retry or failures == ${clientTriesMax}:
+                raise NotSent(status, result, headers.get("X-Request-Id"))
             waits += 1
-            # In seconds; an edge may send a date, which is no number.
+            # In seconds; an edge proxy may send a date instead, which counts as 0.
             retry_after = headers.get("Retry-After") or ""
-            floor = int(retry_after) if retry_after.isdecimal() else 0
-            time.sleep(floor + random.random() * min(${limits.backoffCapSeconds}, 0.25 * 2 ** min(waits, 9)))
+            seconds = int(retry_after) if retry_after.isdecimal() else 0
+            time.sleep(seconds + random.random() * min(${limits.backoffCapSeconds}, 0.25 * 2 ** min(waits, 9)))
 
 
     if __name__ == "__main__":
@@ -114,14 +108,14 @@ export function pythonClient(baseUrl: string): string {
             print(sent["status"], sent["event_id"], sent["flags"])
         except NotSent as error:
             if error.status == 401:
-                print("The key is not accepted: tell a person", file=sys.stderr)
-            sys.exit(f"{error} {error.fields} {error.detail}")  # 422: show them fields and detail.
+                print("The key is not accepted: alert a person", file=sys.stderr)
+            sys.exit(f"{error} {error.fields} {error.detail}")  # On 422, show fields and detail.
   `);
 }
 
-/** A program of one file that sends a lead, with the standard library alone. */
+/** Returns a Go program that sends a lead, using only the standard library. */
 export function goClient(baseUrl: string): string {
-  return unindented(`
+  return dedent(`
     // send_lead.go: for Go 1.21 or later. Run it with a sandbox key in LEADS_API_KEY.
     package main
 
@@ -141,12 +135,12 @@ export function goClient(baseUrl: string): string {
 
     var client = http.Client{
     	Timeout: ${limits.requestTimeoutMs / 1000} * time.Second,
-    	// The key goes to the intake and nowhere else.
+    	// Never send the key to another host.
     	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
     }
 
-    // Answer has what an acknowledgement has, or what an error has.
-    type Answer struct {
+    // Response is the body of an acknowledgement or of an error.
+    type Response struct {
     	EventID string            \`json:"event_id"\`
     	Status  string            \`json:"status"\`
     	Flags   []string          \`json:"flags"\`
@@ -155,9 +149,9 @@ export function goClient(baseUrl: string): string {
     	Detail  string            \`json:"detail"\`
     }
 
-    // NotSent is what was answered at last; HTTPStatus is 0 when nothing was.
+    // NotSent is the last response; HTTPStatus is 0 if there was none.
     type NotSent struct {
-    	Answer
+    	Response
     	HTTPStatus int
     	RequestID  string
     }
@@ -166,46 +160,46 @@ export function goClient(baseUrl: string): string {
     	return fmt.Sprintf("the lead was not sent: %d %s, request %s", e.HTTPStatus, e.Code, e.RequestID)
     }
 
-    // post returns status 0 for no connection, or no answer in time.
-    func post(body []byte, idempotencyKey string) (status int, header http.Header, answer Answer) {
+    // post returns status 0 if there was no response in time.
+    func post(body []byte, idempotencyKey string) (status int, header http.Header, result Response) {
     	request, err := http.NewRequest("POST", intake, bytes.NewReader(body))
     	if err != nil {
-    		return 0, nil, answer
+    		return 0, nil, result
     	}
     	request.Header.Set("X-API-Key", os.Getenv("LEADS_API_KEY"))
     	request.Header.Set("Content-Type", "application/json")
     	request.Header.Set("Idempotency-Key", idempotencyKey)
     	response, err := client.Do(request)
     	if err != nil {
-    		return 0, nil, answer
+    		return 0, nil, result
     	}
     	defer response.Body.Close()
-    	if json.NewDecoder(response.Body).Decode(&answer) != nil {
-    		answer = Answer{} // Half an answer, or somebody else's.
+    	if json.NewDecoder(response.Body).Decode(&result) != nil {
+    		result = Response{} // Incomplete, or not from the intake.
     	}
-    	return response.StatusCode, response.Header, answer
+    	return response.StatusCode, response.Header, result
     }
 
-    // SendLead sends one lead and retries as the policy says. Keep the EventID that comes back.
-    func SendLead(lead any, idempotencyKey string) (Answer, error) {
+    // SendLead sends one lead and follows the retry policy. Store the EventID that it returns.
+    func SendLead(lead any, idempotencyKey string) (Response, error) {
     	body, err := json.Marshal(lead)
     	if err != nil {
-    		return Answer{}, err
+    		return Response{}, err
     	}
     	failures := 0
     	for backoff := 500 * time.Millisecond; ; backoff = min(2*backoff, ${limits.backoffCapSeconds}*time.Second) {
-    		status, header, answer := post(body, idempotencyKey)
-    		if (status == 200 || status == 202) && answer.EventID != "" {
-    			return answer, nil
+    		status, header, result := post(body, idempotencyKey)
+    		if (status == 200 || status == 202) && result.EventID != "" {
+    			return result, nil
     		}
-    		mayRetry := status == 0 || status == 200 || status == 202 || status == 429 || status >= 500
-    		if status != 429 { // A 429 does not count: it says when to come back.
+    		canRetry := status == 0 || status == 200 || status == 202 || status == 429 || status >= 500
+    		if status != 429 { // A 429 does not count as a failure.
     			failures++
     		}
-    		if !mayRetry || failures == ${clientTriesMax} {
-    			return answer, &NotSent{answer, status, header.Get("X-Request-Id")}
+    		if !canRetry || failures == ${clientTriesMax} {
+    			return result, &NotSent{result, status, header.Get("X-Request-Id")}
     		}
-    		// In seconds; an edge may send a date, which is no number.
+    		// In seconds; an edge proxy may send a date instead, which counts as 0.
     		seconds, _ := strconv.ParseUint(header.Get("Retry-After"), 10, 31)
     		time.Sleep(time.Duration(seconds)*time.Second + time.Duration(rand.Int63n(int64(backoff))))
     	}
@@ -216,12 +210,12 @@ export function goClient(baseUrl: string): string {
     		"first_name": "Ada", "last_name": "Lovelace", "phone": "(555) 123-4567", "project_area": "kitchen",
     	}
     	sent, err := SendLead(lead, "${clientIdempotencyKey}")
-    	var refused *NotSent
-    	if errors.As(err, &refused) && refused.HTTPStatus == 401 {
-    		fmt.Fprintln(os.Stderr, "The key is not accepted: tell a person")
+    	var notSent *NotSent
+    	if errors.As(err, &notSent) && notSent.HTTPStatus == 401 {
+    		fmt.Fprintln(os.Stderr, "The key is not accepted: alert a person")
     	}
     	if err != nil {
-    		fmt.Fprintln(os.Stderr, err, sent.Fields, sent.Detail) // 422: show them fields and detail.
+    		fmt.Fprintln(os.Stderr, err, sent.Fields, sent.Detail) // On 422, show fields and detail.
     		os.Exit(1)
     	}
     	fmt.Println(sent.Status, sent.EventID, sent.Flags)
@@ -229,26 +223,26 @@ export function goClient(baseUrl: string): string {
   `);
 }
 
-/** A program of one file that sends a lead, with PHP's own curl. */
+/** Returns a PHP program that sends a lead, using only the curl extension. */
 export function phpClient(baseUrl: string): string {
-  return unindented(`
+  return dedent(`
     <?php
-    // send_lead.php: for PHP 8.1 or later, with its curl. Run it with a sandbox key in LEADS_API_KEY.
+    // send_lead.php: for PHP 8.1 or later with the curl extension. Run it with a sandbox key in LEADS_API_KEY.
     declare(strict_types=1);
 
     const INTAKE = '${baseUrl}/v1/intake';
 
-    /** What was answered at last; status 0 when nothing was. */
+    /** The last response; the status is 0 if there was none. */
     final class NotSent extends RuntimeException
     {
-        public function __construct(public readonly int $status, public readonly array $answer, string $requestId)
+        public function __construct(public readonly int $status, public readonly array $result, string $requestId)
         {
-            $code = $answer['error'] ?? 'no answer';
+            $code = $result['error'] ?? 'no response';
             parent::__construct("The lead was not sent: $status $code, request $requestId");
         }
     }
 
-    /** Status, headers and JSON of the answer; status 0 for no connection, or no whole answer in time. */
+    /** Returns status, headers and JSON of the response; status 0 if there was none in time. */
     function post(string $body, string $idempotencyKey): array
     {
         $headers = [];
@@ -270,30 +264,30 @@ export function phpClient(baseUrl: string): string {
         ]);
         $text = curl_exec($curl);
         $status = $text === false ? 0 : curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
-        $answer = json_decode((string) $text, true);
-        return [$status, $headers, is_array($answer) ? $answer : []];
+        $result = json_decode((string) $text, true);
+        return [$status, $headers, is_array($result) ? $result : []];
     }
 
-    /** Sends one lead and retries as the policy says. Keep the event_id that comes back. */
+    /** Sends one lead and follows the retry policy. Store the event_id that it returns. */
     function send_lead(array $lead, string $idempotencyKey): array
     {
         $body = json_encode($lead, JSON_THROW_ON_ERROR);
         $failures = 0;
         for ($waits = 1;; $waits++) {
-            [$status, $headers, $answer] = post($body, $idempotencyKey);
-            if (($status === 202 || $status === 200) && !empty($answer['event_id'])) {
-                return $answer;
+            [$status, $headers, $result] = post($body, $idempotencyKey);
+            if (($status === 202 || $status === 200) && !empty($result['event_id'])) {
+                return $result;
             }
-            $mayRetry = in_array($status, [0, 200, 202, 429], true) || $status >= 500;
-            // A 429 does not count: it says when to come back.
+            $canRetry = in_array($status, [0, 200, 202, 429], true) || $status >= 500;
+            // A 429 does not count as a failure.
             $failures += $status === 429 ? 0 : 1;
-            if (!$mayRetry || $failures === ${clientTriesMax}) {
-                throw new NotSent($status, $answer, $headers['x-request-id'] ?? '');
+            if (!$canRetry || $failures === ${clientTriesMax}) {
+                throw new NotSent($status, $result, $headers['x-request-id'] ?? '');
             }
-            // In seconds; an edge may send a date, which is no number.
+            // In seconds; an edge proxy may send a date instead, which counts as 0.
             $retryAfter = $headers['retry-after'] ?? '';
-            $floorMs = ctype_digit($retryAfter) ? 1000 * (int) $retryAfter : 0;
-            usleep(1000 * ($floorMs + random_int(0, min(${
+            $retryAfterMs = ctype_digit($retryAfter) ? 1000 * (int) $retryAfter : 0;
+            usleep(1000 * ($retryAfterMs + random_int(0, min(${
     limits.backoffCapSeconds * 1000
   }, 250 * 2 ** min($waits, 9)))));
         }
@@ -307,19 +301,19 @@ export function phpClient(baseUrl: string): string {
         echo $sent['status'], ' ', $sent['event_id'], ' ', json_encode($sent['flags']), "\\n";
     } catch (NotSent $error) {
         if ($error->status === 401) {
-            fwrite(STDERR, "The key is not accepted: tell a person\\n");
+            fwrite(STDERR, "The key is not accepted: alert a person\\n");
         }
-        // 422: show them fields and detail.
-        $shown = json_encode($error->answer['fields'] ?? []) . ' ' . ($error->answer['detail'] ?? '');
+        // On 422, show fields and detail.
+        $shown = json_encode($error->result['fields'] ?? []) . ' ' . ($error->result['detail'] ?? '');
         fwrite(STDERR, $error->getMessage() . " $shown\\n");
         exit(1);
     }
   `);
 }
 
-/** A program of one file that sends a lead, with the standard library alone. */
+/** Returns a Ruby program that sends a lead, using only the standard library. */
 export function rubyClient(baseUrl: string): string {
-  return unindented(`
+  return dedent(`
     # send_lead.rb: for Ruby 3.0 or later. Run it with a sandbox key in LEADS_API_KEY.
     require "json"
     require "net/http"
@@ -327,21 +321,21 @@ export function rubyClient(baseUrl: string): string {
     require "timeout"
 
     INTAKE = URI("${baseUrl}/v1/intake")
-    NO_ANSWER = [SystemCallError, SocketError, IOError, Timeout::Error, OpenSSL::SSL::SSLError, Net::ProtocolError,
-                 Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError].freeze
+    NO_RESPONSE = [SystemCallError, SocketError, IOError, Timeout::Error, OpenSSL::SSL::SSLError, Net::ProtocolError,
+                   Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError].freeze
 
-    # What was answered at last; status 0 when nothing was.
+    # The last response; the status is 0 if there was none.
     class NotSent < StandardError
-      attr_reader :status, :answer
+      attr_reader :status, :result
 
-      def initialize(status, answer, request_id)
-        super("The lead was not sent: #{status} #{answer.fetch("error", "no answer")}, request #{request_id}")
+      def initialize(status, result, request_id)
+        super("The lead was not sent: #{status} #{result.fetch("error", "no response")}, request #{request_id}")
         @status = status
-        @answer = answer
+        @result = result
       end
     end
 
-    # Status, response and JSON of the answer; status 0 for no connection, or no answer in time.
+    # Returns status, response and its JSON; status 0 if there was no response in time.
     def post(body, idempotency_key)
       headers = { "X-API-Key" => ENV.fetch("LEADS_API_KEY"), "Content-Type" => "application/json",
                   "Idempotency-Key" => idempotency_key }
@@ -350,29 +344,29 @@ export function rubyClient(baseUrl: string): string {
           http.post(INTAKE.path, body, headers)
         end
       end
-      answer = JSON.parse(response.body.to_s)
-      [response.code.to_i, response, answer.is_a?(Hash) ? answer : {}]
-    rescue *NO_ANSWER
+      result = JSON.parse(response.body.to_s)
+      [response.code.to_i, response, result.is_a?(Hash) ? result : {}]
+    rescue *NO_RESPONSE
       [0, {}, {}]
-    rescue JSON::ParserError # Half an answer, or somebody else's.
+    rescue JSON::ParserError # Incomplete, or not from the intake.
       [response.code.to_i, response, {}]
     end
 
-    # Sends one lead and retries as the policy says. Keep the event_id that comes back.
+    # Sends one lead and follows the retry policy. Store the event_id that it returns.
     def send_lead(lead, idempotency_key)
       body = JSON.generate(lead)
       failures = 0
       (1..).each do |waits|
-        status, response, answer = post(body, idempotency_key)
-        return answer if [200, 202].include?(status) && answer["event_id"]
+        status, response, result = post(body, idempotency_key)
+        return result if [200, 202].include?(status) && result["event_id"]
 
-        may_retry = [0, 200, 202, 429].include?(status) || status >= 500
-        failures += 1 unless status == 429 # It says when to come back, and does not count.
-        raise NotSent.new(status, answer, response["X-Request-Id"]) if !may_retry || failures == ${clientTriesMax}
+        can_retry = [0, 200, 202, 429].include?(status) || status >= 500
+        failures += 1 unless status == 429 # A 429 does not count as a failure.
+        raise NotSent.new(status, result, response["X-Request-Id"]) if !can_retry || failures == ${clientTriesMax}
 
-        # In seconds; an edge may send a date, which is no number.
-        floor = response["Retry-After"].to_s[/\\A\\d+\\z/].to_i
-        sleep(floor + rand * [${limits.backoffCapSeconds}, 0.25 * 2**waits].min)
+        # In seconds; an edge proxy may send a date instead, which counts as 0.
+        retry_after = response["Retry-After"].to_s[/\\A\\d+\\z/].to_i
+        sleep(retry_after + rand * [${limits.backoffCapSeconds}, 0.25 * 2**waits].min)
       end
     end
 
@@ -381,8 +375,8 @@ export function rubyClient(baseUrl: string): string {
       sent = send_lead(lead, "${clientIdempotencyKey}")
       puts [sent["status"], sent["event_id"], sent["flags"].inspect].join(" ")
     rescue NotSent => e
-      warn "The key is not accepted: tell a person" if e.status == 401
-      abort [e.message, e.answer["fields"], e.answer["detail"]].join(" ") # 422: show them fields and detail.
+      warn "The key is not accepted: alert a person" if e.status == 401
+      abort [e.message, e.result["fields"], e.result["detail"]].join(" ") # On 422, show fields and detail.
     end
   `);
 }

@@ -1,30 +1,29 @@
 /**
- * Request bodies to learn from, each with the answer that the intake gives: for the documents and the
- * playground. Tests post every one of them. This module is browser compatible.
+ * Example request bodies with the intake's response, for the documents and the playground. Tests post each of them. This
+ * module is browser compatible.
  */
 
 import { type Flag, flagNames, flags, type Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 
-/** What the intake answers to an example, without what differs each time. */
-type ExpectedAnswer =
+/** The intake's response to an example, without the members that differ from one request to the next. */
+type ExpectedResponse =
   | { readonly status: 202; readonly flags: readonly Flag[] }
   | { readonly status: 422; readonly fields: Readonly<Record<string, Reason>>; readonly detail?: string }
   | { readonly status: 400; readonly detail: string }
   | { readonly status: 413 };
 
-/** One body. */
-export interface Example<A extends ExpectedAnswer = ExpectedAnswer> {
+export interface Example<R extends ExpectedResponse = ExpectedResponse> {
   readonly title: string;
-  /** What it shows, in one sentence. */
+  /** The point of the example, in one sentence. */
   readonly about: string;
-  /** As it goes over the wire. */
+  /** The body as sent. */
   readonly body: string;
   readonly idempotencyKey?: string;
-  readonly answer: A;
+  readonly response: R;
 }
 
-/** What stands in for what the service makes up: ids, times, the key's label. */
+/** Placeholders for the values that the service inserts: IDs, times, the key's label. */
 export const placeholders = {
   eventId: "0660bd1782f0d200016cea739903366605de5c",
   receivedAt: "2026-11-20T22:51:59.806Z",
@@ -33,20 +32,25 @@ export const placeholders = {
   idempotencyKey: "acme:lead:4711",
 } as const;
 
+export function acknowledgementExample(status: "accepted" | "duplicate", flags: readonly string[] = []) {
+  const { eventId, receivedAt, source } = placeholders;
+  return { event_id: eventId, status, received_at: receivedAt, source, flags };
+}
+
 const ada = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
 
-function pretty(body: unknown): string {
+function prettyJson(body: unknown): string {
   return JSON.stringify(body, null, 2);
 }
 
-/** A body that becomes a lead. */
-export type AcceptedExample = Example<Extract<ExpectedAnswer, { status: 202 }>>;
+/** An example that becomes a lead. */
+export type AcceptedExample = Example<Extract<ExpectedResponse, { status: 202 }>>;
 
 function accepted(title: string, about: string, body: object, ...flags: Flag[]): AcceptedExample {
-  return { title, about, body: pretty(body), answer: { status: 202, flags } };
+  return { title, about, body: prettyJson(body), response: { status: 202, flags } };
 }
 
-function failing(
+function rejected(
   title: string,
   about: string,
   body: object,
@@ -54,12 +58,12 @@ function failing(
   detail?: string,
 ): Example {
   return {
-    ...{ title, about, body: pretty(body) },
-    answer: { status: 422, fields, ...(detail === undefined ? {} : { detail }) },
+    ...{ title, about, body: prettyJson(body) },
+    response: { status: 422, fields, ...(detail === undefined ? {} : { detail }) },
   };
 }
 
-/** Leads without anything to remark. */
+/** Leads without flags. */
 export const leadExamples = {
   minimal: accepted("Minimal lead", "The three required fields.", ada),
   complete: accepted("Complete lead", "Every field of the envelope.", {
@@ -105,93 +109,92 @@ export const flagExamples = Object.fromEntries(
   flagNames.map((flag) => [flag, accepted(flag, flags[flag], flagged[flag], flag)]),
 ) as Record<Flag, AcceptedExample>;
 
-/** The bodies of {@linkcode failureExamples} that are too long to be shown. */
 const overlong = "All of it, again and again. ".repeat(limits.bodyBytesMax / 27);
 
-/** Bodies that are refused, and why. */
+/** Bodies that are rejected, with the reason. */
 export const failureExamples = {
-  key_check: failing("Key check", "The empty object: the one probe that production allows.", {}, {
+  key_check: rejected("Key check", "The empty object: the one probe that production allows.", {}, {
     first_name: "required",
     last_name: "required",
     phone: "required",
   }),
-  blank_names: failing(
+  blank_names: rejected(
     "Blank names",
-    "White space and `null` are as good as nothing.",
+    "White space and `null` count as missing.",
     { ...ada, first_name: " \t ", last_name: null },
     { first_name: "required", last_name: "required" },
   ),
-  too_long: failing(
+  too_long: rejected(
     "Too long",
-    "Over a cap, counted in characters. Nothing is cut.",
+    "A value over its limit, counted in characters. Nothing is truncated.",
     { ...ada, zip: "97201-1234, or is it 97202?" },
     { zip: "too_long" },
-    "zip has 27 characters; 20 are allowed",
+    "zip has 27 characters; at most 20 are allowed",
   ),
   misspelled: {
     title: "Misspelled fields",
-    about: "`detail` names the fields that were probably meant.",
-    body: pretty({ firstName: ada.first_name, last_name: ada.last_name, phone_number: ada.phone }),
-    answer: {
+    about: "`detail` names the fields that you probably meant.",
+    body: prettyJson({ firstName: ada.first_name, last_name: ada.last_name, phone_number: ada.phone }),
+    response: {
       status: 422,
       fields: { first_name: "required", phone: "required" },
       detail: "firstName is no field of a lead; first_name is. phone_number is no field of a lead; phone is",
     },
   },
-  cost_zero: failing(
+  cost_zero: rejected(
     "Cost of 0",
-    "No charge means no `cost`; 0 is out of range.",
+    "If the lead was free, omit `cost`; 0 is out of range.",
     { ...ada, cost: 0 },
     { cost: "out_of_range" },
-    "cost is out of range; 0.01 to 999.99 is allowed",
+    "cost is out of range; it must be between 0.01 and 999.99",
   ),
-  several: failing(
-    "Several at once",
-    "Every failing field is named.",
+  several: rejected(
+    "Several failing fields",
+    "The response names every failing field.",
     { ...ada, last_name: "", state: "Oregon, ".repeat(9), cost: 1000 },
     { last_name: "required", state: "too_long", cost: "out_of_range" },
-    "state has 71 characters; 64 are allowed. cost is out of range; 0.01 to 999.99 is allowed",
+    "state has 71 characters; at most 64 are allowed. cost is out of range; it must be between 0.01 and 999.99",
   ),
   idempotency_key: {
-    ...failing("Idempotency-Key too long", "The header has a cap too.", ada, {
+    ...rejected("Idempotency-Key too long", "The header has a maximum length too.", ada, {
       "Idempotency-Key": "too_long",
-    }, "Idempotency-Key has 210 characters; 200 are allowed"),
+    }, "Idempotency-Key has 210 characters; at most 200 are allowed"),
     idempotencyKey: `acme:lead:${"4711-".repeat(limits.idempotencyKeyLengthMax / 5)}`,
   },
   wrong_type: {
     title: "Wrong type",
-    about: "`cost` is a number; a string makes the whole body no lead.",
-    body: pretty({ ...ada, cost: "12.50" }),
-    answer: { status: 400, detail: "cost is a string; a number is needed, without quotes" },
+    about: "`cost` is a number; a string makes the whole body invalid.",
+    body: prettyJson({ ...ada, cost: "12.50" }),
+    response: { status: 400, detail: "cost is a string; a number is needed, without quotes" },
   },
-  extra_no_object: {
-    title: "Extra is no object",
-    about: "`extra` is reserved, and must be an object if it is sent at all.",
-    body: pretty({ ...ada, extra: "spring" }),
-    answer: { status: 400, detail: "extra is a string; only an object is allowed" },
+  extra_not_object: {
+    title: "Extra is not an object",
+    about: "`extra` is reserved; if you send it anyway, it must be an object.",
+    body: prettyJson({ ...ada, extra: "spring" }),
+    response: { status: 400, detail: "extra is a string; an object is needed" },
   },
-  no_object: {
-    title: "No object",
-    about: "One lead is one object; a list is none.",
-    body: pretty([ada]),
-    answer: { status: 400, detail: "the body is an array; send one lead a call, as an object" },
+  not_object: {
+    title: "Not an object",
+    about: "A lead is one object, not an array.",
+    body: prettyJson([ada]),
+    response: { status: 400, detail: "the body is an array; send one lead per request, as an object" },
   },
   broken_json: {
     title: "Broken JSON",
-    about: "A comma too many.",
-    body: pretty(ada).replace(/\n\}$/, ",\n}"),
-    answer: { status: 400, detail: "line 4, column 28: a trailing comma; remove it" },
+    about: "A trailing comma is not valid JSON.",
+    body: prettyJson(ada).replace(/\n\}$/, ",\n}"),
+    response: { status: 400, detail: "line 4, column 28: a trailing comma; remove it" },
   },
   form_encoded: {
     title: "Form-encoded",
-    about: "What a page's form sends by itself is no JSON.",
+    about: "An HTML form does not send JSON by itself.",
     body: new URLSearchParams(ada).toString(),
-    answer: { status: 400, detail: "the body is form-encoded; a JSON object is needed" },
+    response: { status: 400, detail: "the body is form-encoded; send a JSON object" },
   },
   body_too_large: {
     title: "Body too large",
-    about: `More than ${limits.bodyBytesMax / 1024} KiB are refused before they are read.`,
-    body: pretty({ ...ada, project_details: overlong }),
-    answer: { status: 413 },
+    about: `A body over ${limits.bodyBytesMax / 1024} KiB is rejected before authentication.`,
+    body: prettyJson({ ...ada, project_details: overlong }),
+    response: { status: 413 },
   },
 } as const satisfies Record<string, Example>;

@@ -1,6 +1,5 @@
 /**
- * The integration brief of the forms for website developers, as a page of Markdown; tests run its code. This module is
- * browser compatible.
+ * The forms' integration brief for website developers, in Markdown. Tests run its code. This module is browser compatible.
  */
 
 import { contactSentence } from "../contract/contact.ts";
@@ -22,131 +21,135 @@ import {
   bullets,
   type Cells,
   code,
+  codeList,
   errorTable,
   jsonCode,
   memberList,
-  named,
   numbered,
   table,
   tabs,
 } from "./markdown.ts";
 import { documents } from "./published.ts";
-import { shellQuoted, unindented } from "./snippets.ts";
+import { curlPost, dedent } from "./snippets.ts";
 
 /** The rules for website developers. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export const formRules = [
-  "Send one submission a `POST`, from your web server, over HTTPS, while the visitor waits. There is no CORS: a browser cannot post here.",
+  "Send one submission per `POST`, from your web server, over HTTPS, while the visitor waits. There is no CORS, so a page cannot post here.",
   "Keep the key in a secret store and send it only in the `X-API-Key` header: never in a page, in code, a URL or a log.",
-  "Check key and form with `{}`, never with an invented visitor.",
-  `Put the honeypot into the form: a text field \`${honeypotName}\` that people do not see. Send its value unchanged.`,
-  `Send ${named(attributionSources)}: the service reads the campaign from them.`,
-  "Send what the visitor wrote, unchanged: the service trims nothing.",
+  "Test the key and the form by posting `{}`, never a made-up submission.",
+  `Add the honeypot to the form: a text field \`${honeypotName}\` that people do not see. Send its value unchanged.`,
+  `Send ${codeList(attributionSources)}: the service reads the campaign from them.`,
+  "Send the visitor's text unchanged; the service does not trim it.",
   "On 202 and 200, thank the visitor. On `missing_required`, show the visitor what is missing.",
-  "Retry only 5xx, time-outs and 429, following the retry policy.",
+  "Retry only 5xx, timeouts and 429, and follow the retry policy.",
 ] as const;
 
-/** What each answer to the probe says. Source: SPEC, Tenant forms (probe). */
+/** The meaning of each response to the probe. Source: SPEC, Tenant forms (probe). */
 export const formKeyCheck = [
   {
-    answer: "400 `missing_required`",
-    meaning: "Key and form are right; `fields` lists what the form requires.",
+    response: "400 `missing_required`",
+    meaning: "The key and the form are correct; `fields` lists the form's required fields.",
   },
   {
-    answer: "401 `unauthorized`",
+    response: "401 `unauthorized`",
     meaning: "The key is missing, mistyped or revoked, or it is an intake key.",
   },
-  { answer: "403 `tenant_mismatch`", meaning: "The address names a customer other than the key's." },
-  { answer: "404 `form_not_found`", meaning: "The customer has no such form." },
+  { response: "403 `tenant_mismatch`", meaning: "The URL names a customer other than the key's." },
+  { response: "404 `form_not_found`", meaning: "The customer has no form with this `{form_key}`." },
   {
-    answer: "429 `rate_limited`",
-    meaning: "Too many posts. If the limit of your address was reached, this says nothing about the key.",
+    response: "429 `rate_limited`",
+    meaning: "Too many posts. If the limit per IP address was exceeded, this says nothing about the key.",
   },
-  { answer: "503 `not_accepting`", meaning: "The service cannot look up the key at the moment. Try again." },
   {
-    answer: "connection refused, or a time-out",
+    response: "503 `not_accepting`",
+    meaning: "The service cannot look up the key at the moment. Try again.",
+  },
+  {
+    response: "connection refused or timeout",
     meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
   },
 ] as const;
 
-/** The members of a body that mean something to the service: name and rules. */
+/** The members of a request body, with their rules. */
 export const formBodyRows: readonly Cells[] = [
   [
-    "whatever the form collects",
-    "Text, numbers, `true`, `false` or `null`, kept as sent. An array or an object is `invalid_json`.",
+    "any field of the form",
+    "Text, numbers, `true`, `false` or `null`, stored as sent. An array or an object gets `invalid_json`.",
   ],
   [
     "the form's required fields",
-    "The operator sets them; the probe lists them. A missing, `null` or blank one is `missing_required`; 0 and `false` count as filled in.",
+    "The operator sets them; the probe lists them. A missing, `null` or blank field gets `missing_required`; 0 and `false` count as filled in.",
   ],
   [
     `\`${honeypotName}\``,
-    "The honeypot. Any value marks a bot: the answer is the same, and nothing is delivered. Blank, `null` and `false` count as empty.",
+    "The honeypot. Any value marks a bot: the response is the same, but nothing is delivered. Blank, `null` and `false` count as empty.",
   ],
   [
-    named(attributionSources),
-    `The address of the page and of its referrer. ${
-      named(attributionNames)
-    } are read from the query of the first, and from the second if the first lacks them.`,
+    codeList(attributionSources),
+    `The URLs of the page and of its referrer. Each of ${
+      codeList(attributionNames)
+    } is read from the query of the page's URL or, if missing there, of the referrer's.`,
   ],
   [
     `\`${startedAtName}\``,
-    "When the form was opened: ISO 8601 with its zone, or Unix time in seconds or milliseconds. A form filled in faster than a person could is a sign of a bot.",
+    "When the visitor opened the form: ISO 8601 with a time zone, or Unix time in seconds or milliseconds. If the form is filled in faster than a person can type, that indicates a bot.",
   ],
-  [`\`${formKeyName}\``, "Ignored: the address names the form."],
+  [`\`${formKeyName}\``, "Ignored: the URL names the form."],
 ];
 
-/** What becomes of a submission. Source: SPEC, Tenant forms; DECISIONS, Forms. */
+/** The possible outcomes of a submission. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export const formOutcomes = [
-  "It is stored and delivered to the customer's CRM and mail in the background, with retries until that succeeds. No webhook or status reports it.",
-  "Or it is held as spam, because of its content or the honeypot: stored, not delivered, and answered like any other, so that a bot learns nothing. The customer's operator can release it.",
-  "An email address that does not look like one is kept as sent, and the customer sees a note (`email_shape_suspect` in the webhook). The answer is the same, so check addresses in the page, while the visitor can correct them.",
-  `Or it is a repeat: the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or any submission with a used \`Idempotency-Key\`. Nothing more is delivered.`,
+  "Normally it is stored, then delivered to the customer's CRM and inbox in the background, with retries if that fails. No webhook or status reports the delivery.",
+  "If its content or the honeypot indicates spam, it is held: stored but not delivered. The response is the same, so that a bot learns nothing. The operator can release it.",
+  `If it is a repeat, nothing more is delivered. A repeat has the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or a used \`Idempotency-Key\`.`,
+  "A malformed email address is stored as sent, and the customer sees a note (`email_shape_suspect` in the webhook). The response is the same, so check addresses in the page, while the visitor can correct them.",
 ] as const;
 
-/** What an acknowledgement has. Source: DECISIONS, Forms. */
+/** The members of an acknowledgement. Source: DECISIONS, Forms. */
 export const submissionMembers = [
   { name: "status", about: "`accepted` with 202, `duplicate` with 200." },
   {
     name: "submission_id",
     about:
-      "Identifies the submission, for you and for support. Opaque: never parse it. A repeat has the id of the first.",
+      "Identifies the submission, for you and for support. Opaque: never parse it. A repeat returns the ID of the first submission.",
   },
-  { name: "received_at", about: "When it was accepted: UTC, ISO 8601." },
+  { name: "received_at", about: "When the submission was accepted: UTC, ISO 8601." },
 ] as const;
 
-/** What an error body has. Source: DECISIONS, Forms and Decided since. */
+/** The members of an error body. Source: DECISIONS, Forms and Decided since. */
 export const formErrorMembers = [
   { name: "error", about: "Machine-readable code, always present." },
   {
     name: "request_id",
     about:
-      "The request's id. The body of a 413 and of the per-address 429 does not have it; the header `X-Request-Id` is always present.",
+      "The request ID. A 413, and a 429 for the limit per IP address, omit it; the header `X-Request-Id` is always present.",
   },
   {
     name: "fields",
     about:
-      "With `missing_required`: every field that is missing, each `required`. With `invalid_json`, when the `Idempotency-Key` is `too_long`.",
+      "With `missing_required`: every missing field, each with `required`. With `invalid_json`: only `Idempotency-Key`, if it is `too_long`.",
   },
   { name: "detail", about: `Optional, with 400 and 401: ${detailAbout}` },
 ] as const;
 
-/** The client's side of the contract. Source: SPEC, Errors (tenant forms) and Client retry policy. */
+/** The client's retry policy. Source: SPEC, Errors (tenant forms) and Client retry policy. */
 export const formRetryPolicy = [
-  "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`. Never retry any other 4xx.",
-  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. A visitor waits: give up after a few tries, ${
+  "Retry on any 5xx, on a timeout or transport error, and on 429 after `Retry-After`. Never retry any other 4xx.",
+  `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s. Because a visitor is waiting, give up after a few tries and at most ${
     limits.requestTimeoutMs / 1000
-  } s in all, keep what the visitor wrote, and say so.`,
-  `Send the same body on every retry; within ${limits.formContentWindowMinutes} minutes it is the same submission. If you retry for longer, send an \`Idempotency-Key\`, a new one for each submission.`,
+  } s, keep the visitor's input, and report the failure.`,
+  `Send the same body on every retry; within ${limits.formContentWindowMinutes} minutes it counts as the same submission. If you retry for longer, send an \`Idempotency-Key\`, and a new one for each submission.`,
   "Log `request_id` on every failure.",
 ] as const;
 
-/** What has to be true before a form goes live. */
+/** The conditions for going live. */
 export const formDefinitionOfDone = [
-  "The key check answers 400 `missing_required`.",
-  "A submission with a sandbox key (`form_test_…`) answers 202.",
-  "Its repeat answers 200 with the same `submission_id`.",
-  "The page shows visitors what they left out.",
-  `\`${honeypotName}\` is in the form, hidden, and sent; so are ${named(attributionSources)}.`,
+  "The key check returns 400 `missing_required`.",
+  "A submission with a sandbox key (`form_test_…`) returns 202.",
+  "Its repeat returns 200 with the same `submission_id`.",
+  "The page shows visitors which required fields are missing.",
+  `The form has the hidden field \`${honeypotName}\`, and you send its value.`,
+  `You send ${codeList(attributionSources)}.`,
   "429 and 503 are retried with backoff and jitter.",
   "A 401, 403 or 404 alerts a person.",
   "No key is in a page, in code, a URL or a log.",
@@ -155,47 +158,36 @@ export const formDefinitionOfDone = [
 const triesMax = 4;
 const waitMsMax = limits.backoffCapSeconds * 1000;
 
-function curl(formUrl: string, body: string): string {
-  return [
-    `curl -sS -i ${formUrl}`,
-    `-H "X-API-Key: $FORMS_API_KEY"`,
-    `-H 'Content-Type: application/json'`,
-    `--data-raw ${shellQuoted(body)}`,
-  ].join(" \\\n  ");
-}
-
-/** Shell commands, by what they are for. */
+/** Returns the shell commands for the brief. */
 export function formShellSnippets(formUrl: string) {
-  return {
-    keyCheck: curl(formUrl, "{}"),
-    submit: curl(formUrl, JSON.stringify(formExample, null, 2)),
-  } as const;
+  const post = (body: string) => curlPost(formUrl, { body, keyVariable: "FORMS_API_KEY" });
+  return { keyCheck: post("{}"), submit: post(JSON.stringify(formExample, null, 2)) } as const;
 }
 
-/** A function for a web server in JavaScript, without a dependency. */
-export function formFunction(formUrl: string): string {
-  return unindented(`
+/** Returns a JavaScript function for a web server, without dependencies. */
+export function formJavaScript(formUrl: string): string {
+  return dedent(`
     // submit_form.js: for Node 22 or later, Deno, Bun and edge runtimes.
     const form = "${formUrl}";
 
-    /** Sends what a visitor filled in; \`fields\` of the outcome says what is missing. */
+    /** Sends a submission. Returns whether it was sent, and the missing fields. */
     export async function submitForm(fields) {
-      const giveUpAtMs = performance.now() + ${limits.requestTimeoutMs}; // A visitor waits.
+      const deadlineMs = performance.now() + ${limits.requestTimeoutMs}; // A visitor is waiting.
       for (let tries = 1;; tries++) {
-        const answer = await fetch(form, {
+        const response = await fetch(form, {
           method: "POST",
           headers: { "X-API-Key": process.env.FORMS_API_KEY, "Content-Type": "application/json" },
           body: JSON.stringify(fields),
-          signal: AbortSignal.timeout(Math.max(1, Math.ceil(giveUpAtMs - performance.now()))),
+          signal: AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs - performance.now()))),
         }).catch(() => null);
-        if (answer?.ok) return { isSent: true, fields: {} };
-        const mayRetry = answer === null || answer.status === 429 || answer.status >= 500;
-        // In seconds; an edge may send a date, which is no number.
-        const floorMs = (Number(answer?.headers.get("Retry-After")) || 0) * 1000;
-        const waitMs = floorMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** tries);
-        if (!mayRetry || tries === ${triesMax} || performance.now() + waitMs >= giveUpAtMs) {
-          const { error, request_id, fields: missing = {} } = await answer?.json().catch(() => ({})) ?? {};
-          if (error !== "missing_required") console.error("form not sent:", answer?.status, error, request_id);
+        if (response?.ok) return { isSent: true, fields: {} };
+        const canRetry = response === null || response.status === 429 || response.status >= 500;
+        // In seconds; an edge proxy may send a date instead, which counts as 0.
+        const retryAfterMs = (Number(response?.headers.get("Retry-After")) || 0) * 1000;
+        const waitMs = retryAfterMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** tries);
+        if (!canRetry || tries === ${triesMax} || performance.now() + waitMs >= deadlineMs) {
+          const { error, request_id, fields: missing = {} } = await response?.json().catch(() => ({})) ?? {};
+          if (error !== "missing_required") console.error("form not sent:", response?.status, error, request_id);
           return { isSent: false, fields: missing };
         }
         await new Promise((done) => setTimeout(done, waitMs));
@@ -204,10 +196,10 @@ export function formFunction(formUrl: string): string {
   `);
 }
 
-/** The same in Python. */
-export function formModule(formUrl: string): string {
-  return unindented(`
-    # submit_form.py: for Python 3.9 or later; there is nothing to install.
+/** Returns {@linkcode formJavaScript}'s function in Python. */
+export function formPython(formUrl: string): string {
+  return dedent(`
+    # submit_form.py: for Python 3.9 or later, without dependencies.
     import http.client
     import json
     import os
@@ -221,57 +213,57 @@ export function formModule(formUrl: string): string {
 
 
     def submit_form(fields):
-        """Sends what a visitor filled in. Returns whether it was sent, and what is missing."""
+        """Sends a submission. Returns whether it was sent, and the missing fields."""
         headers = {"X-API-Key": os.environ["FORMS_API_KEY"], "Content-Type": "application/json"}
         request = urllib.request.Request(FORM, json.dumps(fields).encode(), headers)
-        give_up_at = time.monotonic() + ${limits.requestTimeoutMs / 1000}  # A visitor waits.
+        deadline = time.monotonic() + ${limits.requestTimeoutMs / 1000}  # A visitor is waiting.
         for tries in range(1, ${triesMax + 1}):
-            status, floor, answer = 0, 0, {}
+            status, retry_after, body = 0, 0, {}
             try:
-                with urllib.request.urlopen(request, timeout=max(0.1, give_up_at - time.monotonic())):
+                with urllib.request.urlopen(request, timeout=max(0.1, deadline - time.monotonic())):
                     return True, {}
-            except urllib.error.HTTPError as refusal:
-                status = refusal.code
+            except urllib.error.HTTPError as response:
+                status = response.code
                 try:
-                    answer = json.load(refusal)
+                    body = json.load(response)
                 except (OSError, ValueError, http.client.HTTPException):
-                    pass  # Half an answer: the status says enough.
+                    pass  # The body is incomplete; the status is enough.
                 try:
-                    floor = int(refusal.headers.get("Retry-After") or 0)
+                    retry_after = int(response.headers.get("Retry-After") or 0)
                 except ValueError:
-                    pass  # An edge may send a date.
+                    pass  # An edge proxy may send a date.
             except (OSError, http.client.HTTPException):
-                pass  # No connection, or no answer in time: the retry finds out what became of it.
+                pass  # No connection, or no response in time: retry.
             if status not in (0, 429) and status < 500:
                 break
-            wait = floor + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**tries)
-            if tries == ${triesMax} or time.monotonic() + wait >= give_up_at:
+            wait = retry_after + random.random() * min(${limits.backoffCapSeconds}, 0.5 * 2**tries)
+            if tries == ${triesMax} or time.monotonic() + wait >= deadline:
                 break
             time.sleep(wait)
-        if answer.get("error") != "missing_required":
-            print("form not sent:", status, answer.get("error"), answer.get("request_id"), file=sys.stderr)
-        return False, answer.get("fields", {})
+        if body.get("error") != "missing_required":
+            print("form not sent:", status, body.get("error"), body.get("request_id"), file=sys.stderr)
+        return False, body.get("fields", {})
   `);
 }
 
-/** The same in PHP, which most websites run on. */
+/** Returns {@linkcode formJavaScript}'s function in PHP. */
 export function formPhp(formUrl: string): string {
-  return unindented(`
+  return dedent(`
     <?php
-    // submit_form.php: for PHP 8.1 or later, with its curl.
+    // submit_form.php: for PHP 8.1 or later with the curl extension.
     const FORM = '${formUrl}';
 
-    /** Sends what a visitor filled in. Returns whether it was sent, and what is missing. */
+    /** Sends a submission. Returns whether it was sent, and the missing fields. */
     function submit_form(array $fields): array
     {
-        $give_up_at = microtime(true) + ${limits.requestTimeoutMs / 1000}; // A visitor waits.
+        $deadline = microtime(true) + ${limits.requestTimeoutMs / 1000}; // A visitor is waiting.
         for ($tries = 1;; $tries++) {
             $retry_after = '';
             $curl = curl_init(FORM);
             curl_setopt_array($curl, [
                 CURLOPT_HTTPHEADER => ['X-API-Key: ' . getenv('FORMS_API_KEY'), 'Content-Type: application/json'],
                 CURLOPT_POSTFIELDS => json_encode((object) $fields, JSON_INVALID_UTF8_SUBSTITUTE),
-                CURLOPT_TIMEOUT_MS => max(1, (int) (1000 * ($give_up_at - microtime(true)))),
+                CURLOPT_TIMEOUT_MS => max(1, (int) (1000 * ($deadline - microtime(true)))),
                 CURLOPT_RETURNTRANSFER => true,
                 CURLOPT_HEADERFUNCTION => function ($curl, string $line) use (&$retry_after): int {
                     if (stripos($line, 'Retry-After:') === 0) {
@@ -285,21 +277,21 @@ export function formPhp(formUrl: string): string {
             if ($status >= 200 && $status < 300) {
                 return ['isSent' => true, 'fields' => []];
             }
-            $may_retry = $status === 0 || $status === 429 || $status >= 500;
-            // In seconds; an edge may send a date, which is no number.
-            $floor = ctype_digit($retry_after) ? (int) $retry_after : 0;
-            $wait = $floor + mt_rand() / mt_getrandmax() * min(${limits.backoffCapSeconds}, 0.5 * 2 ** $tries);
-            if (!$may_retry || $tries === ${triesMax} || microtime(true) + $wait >= $give_up_at) {
+            $can_retry = $status === 0 || $status === 429 || $status >= 500;
+            // In seconds; an edge proxy may send a date instead, which counts as 0.
+            $wait = ctype_digit($retry_after) ? (int) $retry_after : 0;
+            $wait += mt_rand() / mt_getrandmax() * min(${limits.backoffCapSeconds}, 0.5 * 2 ** $tries);
+            if (!$can_retry || $tries === ${triesMax} || microtime(true) + $wait >= $deadline) {
                 break;
             }
             usleep((int) (1_000_000 * $wait));
         }
-        $answer = json_decode((string) $text, true) ?? [];
-        $error = $answer['error'] ?? '';
+        $body = json_decode((string) $text, true) ?? [];
+        $error = $body['error'] ?? '';
         if ($error !== 'missing_required') {
-            error_log("form not sent: $status $error " . ($answer['request_id'] ?? ''));
+            error_log("form not sent: $status $error " . ($body['request_id'] ?? ''));
         }
-        return ['isSent' => false, 'fields' => $answer['fields'] ?? []];
+        return ['isSent' => false, 'fields' => $body['fields'] ?? []];
     }
   `);
 }
@@ -312,30 +304,30 @@ function opening(
   return `\
 # Tenant forms: integration brief
 
-For developers of a customer's websites: what a visitor submits reaches the customer's CRM and inbox.
-Send each submission with one HTTPS \`POST\` from your web server. A 202 means that it and its delivery record are on disk.
-If you provide leads, use the [lead intake](${urls.intake}${documents.brief.path}) instead.
+This brief is for developers of a customer's websites. The service delivers each visitor's submission to the customer's CRM
+and inbox. Send each submission with one HTTPS \`POST\` from your web server. A 202 means that the submission and its delivery
+record are on disk. If you provide leads, use the [lead intake](${urls.intake}${documents.brief.path}) instead.
 
 - Endpoint: \`POST ${urls.forms}/v1/forms/{tenant}/{form_key}\`
-- Health: <${urls.forms}/healthz>, plain text: \`ok\`, or 503 when the service accepts nothing
-- This page in a browser, with copy buttons: <${urls.intake}${documents.formsBriefPage.path}>
+- Health: <${urls.forms}/healthz>, which returns \`ok\` as plain text, or 503 if the service does not accept posts
+- This page as HTML, with copy buttons: <${urls.intake}${documents.formsBriefPage.path}>
 - OpenAPI 3.0: <${urls.intake}${documents.openapi.path}>
 
 \`{tenant}\` is the customer's slug and must match the key; \`{form_key}\` names one of the customer's forms. The
-operator sets the form up, with its required fields, and issues the key. In the examples the form is \`${formPlaceholders.formKey}\`
-of \`${formPlaceholders.tenant}\`: replace both. The key is read from the environment variable \`FORMS_API_KEY\`.
+operator sets up the form and its required fields, and issues the key. The examples use the form \`${formPlaceholders.formKey}\`
+of \`${formPlaceholders.tenant}\`: replace both. They read the key from the environment variable \`FORMS_API_KEY\`.
 
-This page is generated from the tables that the service itself uses, and served live. Fetch it instead of copying it.
+This page is generated from the same definitions that the service validates requests with. Fetch it instead of keeping a copy.
 
-## 1. Check key and form
+## 1. Check the key and the form
 
 ${code("sh", shell.keyCheck)}
 
 An empty object is the probe. It stores, delivers and emails nothing, and consumes no \`Idempotency-Key\`.
 
-${table(["Answer", "Means"], formKeyCheck.map(({ answer, meaning }) => [answer, meaning]))}
+${table(["Response", "Meaning"], formKeyCheck.map(({ response, meaning }) => [response, meaning]))}
 
-The key is shown once, when it is issued. To rotate it, get a second one, cut over, then have the first one revoked, which
+You see the key once, when it is issued. To rotate it, get a second one, cut over, then have the first one revoked, which
 takes effect immediately.${contact === null ? "" : ` ${contactSentence(contact)}`}
 
 ## 2. Eight rules
@@ -349,40 +341,40 @@ ${code("sh", shell.submit)}
 Request headers:
 
 ${
-    table(["Header", "Needed", "What"], [
+    table(["Header", "Required", "Rules"], [
       [
         "`X-API-Key`",
-        "required",
-        "A forms key of the customer: `form_live_…`, or `form_test_…`.",
+        "yes",
+        "The customer's forms key: `form_live_…`, or `form_test_…` for a sandbox.",
       ],
-      ["`Content-Type`", "required", "`application/json`"],
-      ["`Content-Encoding`", "none", "A compressed body is 400 `invalid_json`."],
+      ["`Content-Type`", "yes", "`application/json`"],
+      ["`Content-Encoding`", "do not send", "A compressed body gets 400 `invalid_json`."],
       [
         "`Idempotency-Key`",
-        "optional",
-        `Your id for the submission, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${formPlaceholders.idempotencyKey}\`: for sites that retry for longer than ${limits.formContentWindowMinutes} minutes. All forms of a customer share one namespace, separate from its leads; another submission with a used one is answered 200 and not delivered.`,
+        "no",
+        `Your ID for the submission, up to ${limits.idempotencyKeyLengthMax} characters, such as \`${formPlaceholders.idempotencyKey}\`. Send one if you retry for longer than ${limits.formContentWindowMinutes} minutes. All forms of a customer share one namespace, separate from its leads. A different submission with a used value gets 200 and is not delivered.`,
       ],
       [
         "`X-Request-Id`",
-        "optional",
-        `Your id for the request, up to ${limits.requestIdLengthMax} characters. Every answer has one. An edge may repeat the header with the same value: use the first.`,
+        "no",
+        `Your ID for the request, up to ${limits.requestIdLengthMax} characters. The response contains it, or a generated ID. A reverse proxy may add the header to the response a second time, with the same value; use the first.`,
       ],
     ])
   }
 
-The service checks in this order: limit per address, method, size, key (401), tenant (403), limit per customer, form (404),
-body (400), idempotency and commit.
+The service checks each request in this order: limit per IP address, method, size, key (401), tenant (403), limit per
+customer, form (404), body (400), idempotency. It then commits the submission.
 `;
 }
 
 const body = `\
 ## 4. The body
 
-A flat JSON object, UTF-8. Required fields are checked before the honeypot.
+The body is a flat JSON object in UTF-8. The service checks required fields before the honeypot.
 
 ${table(["Member", "Rules"], formBodyRows)}
 
-The honeypot in HTML, for example:
+For example, a honeypot in HTML:
 
 ${
   code(
@@ -393,7 +385,7 @@ ${
   )
 }
 
-## 5. Answers
+## 5. Responses
 
 ${
   jsonCode({
@@ -406,17 +398,17 @@ ${
 ${memberList(submissionMembers)}
 
 ${
-  table(["Status", "`status`", "Means"], [
+  table(["Status", "`status`", "Meaning"], [
     ["202", "`accepted`", "The submission and its delivery record are on disk. Thank the visitor."],
     [
       "200",
       "`duplicate`",
-      "The same submission again: id and time are those of the first. Treat it like 202.",
+      "A repeat, with the ID and time of the first submission. Treat it like 202.",
     ],
   ])
 }
 
-No other answer confirms anything. After a 4xx nothing is stored; after a 503 or a time-out, retry to find out whether the
+No other response confirms anything. After a 4xx, nothing is stored. After a 5xx or a timeout, retry to find out whether the
 submission was accepted.
 
 ${jsonCode({ error: "missing_required", request_id: placeholders.requestId, fields: { email: "required" } })}
@@ -426,9 +418,9 @@ ${memberList(formErrorMembers)}
 ${errorTable(formErrors)}
 
 ${
-  named(rateHeaderNames)
-} show the remaining budget of each limit. Answers may gain members and codes: ignore those that you do
-not know.
+  codeList(rateHeaderNames)
+} describe each limit and how many requests remain. Responses may gain members and codes: ignore those that you
+do not know.
 
 ## 6. What happens to a submission
 
@@ -436,7 +428,7 @@ ${bullets(formOutcomes)}
 
 ## 7. Limits
 
-${table(["Limit", "Value", "About"], formLimitRows.map((row) => [row.limit, row.value, row.appliesTo]))}
+${table(["Limit", "Value", "Notes"], formLimitRows.map((row) => [row.limit, row.value, row.notes]))}
 
 ## 8. Retry policy
 
@@ -445,16 +437,16 @@ ${numbered(formRetryPolicy)}
 
 function closing(formUrl: string): string {
   return `\
-## 9. For your web server
+## 9. Code for your web server
 
-Call this function with what a visitor filled in. It returns whether that was sent, and which fields are missing; the rest is
-in the log.
+Call this function with the visitor's input. It returns whether the submission was sent and which fields are missing, and logs
+all other errors.
 
 ${
     tabs("function", [
       { title: "PHP", text: code("php", formPhp(formUrl)) },
-      { title: "JavaScript", text: code("js", formFunction(formUrl)) },
-      { title: "Python", text: code("python", formModule(formUrl)) },
+      { title: "JavaScript", text: code("js", formJavaScript(formUrl)) },
+      { title: "Python", text: code("python", formPython(formUrl)) },
     ])
   }
 
@@ -465,7 +457,7 @@ ${bullets(formDefinitionOfDone, "- [ ]")}
 }
 
 /**
- * The brief for forms that are reached at `urls.forms`, without a slash at the end.
+ * Renders the brief for forms at `urls.forms`. The URLs have no trailing slash.
  *
  * Source: SPEC, Tenant forms; DECISIONS, Forms.
  */

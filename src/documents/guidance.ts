@@ -1,92 +1,93 @@
-/**
- * Rules, retry policy, key check and limits for the documents, as Markdown lines. This module is browser compatible.
- */
+/** Rules, retry policy, key check and limits for the documents, in Markdown. This module is browser compatible. */
 
-import { dollars, grouped, limits, type Rate } from "../contract/limits.ts";
+import { formatCents, formatCount, limits, type Rate } from "../contract/limits.ts";
 
 /** The eight rules. Source: DECISIONS, The integration brief's fixed parts. */
 export const rules = [
-  "One lead a `POST`, from your server, over HTTPS, as soon as the lead exists.",
+  "Send one lead per `POST`, from your server, over HTTPS, as soon as the lead exists.",
   "Keep the key in a secret store and send it only in the `X-API-Key` header: never in code, a URL or a log.",
-  "Check the key with `{}`, never with an invented lead.",
+  "Test the key by posting `{}`, never a made-up lead.",
   "Send an `Idempotency-Key` that starts with your own namespace and is the same on every retry of the same lead.",
   "Send your own terms: read the vocabulary live, and do not guess a mapping.",
-  "Leave out what you do not have: no placeholders, no `cost` of 0.",
-  "Retry only 5xx, time-outs and 429, following the retry policy.",
-  "202 and 200 are final: keep the `event_id`, log the request id, and treat flags as observations.",
+  "Omit what you do not have: send no placeholders and no `cost` of 0.",
+  "Retry only 5xx, timeouts and 429, and follow the retry policy.",
+  "202 and 200 are final: store the `event_id`, log the request ID, and treat flags as observations.",
 ] as const;
 
-/** What must hold before an integration goes live. Source: DECISIONS, as the rules. */
+/** The conditions for going live. Source: DECISIONS, The integration brief's fixed parts. */
 export const definitionOfDone = [
-  "The key check answers 422.",
-  "A sandbox lead answers 202.",
-  "Its repeat, with the same `Idempotency-Key`, answers 200 with the same `event_id`.",
+  "The key check returns 422.",
+  "A sandbox lead returns 202.",
+  "Its repeat, with the same `Idempotency-Key`, returns 200 with the same `event_id`.",
   "A 422 reaches a person, with its `fields`.",
   "429 and 503 are retried with backoff and jitter.",
   "A 401 alerts a person.",
-  "`event_id` and request id are stored with the lead.",
+  "`event_id` and request ID are stored with the lead.",
   "No key is in code, a URL or a log.",
   "No test lead is in production.",
 ] as const;
 
-/** The client's side of the contract. Source: SPEC, Client retry policy. */
+/** The client's retry policy. Source: SPEC, Client retry policy. */
 export const retryPolicy = [
-  "Retry on any 5xx, on a time-out or transport error, and on 429 after `Retry-After`.",
+  "Retry on any 5xx, on a timeout or transport error, and on 429 after `Retry-After`.",
   `Back off exponentially, with jitter and a cap of ${limits.backoffCapSeconds} s.`,
-  "A 429 does not consume a delivery attempt: wait at least `Retry-After` and grow the wait on repeats.",
+  "A 429 does not consume a delivery attempt: wait at least `Retry-After`, and longer after each further 429.",
   "Never retry any other 4xx: a 422 needs a corrected body.",
-  "Send the same body and the same `Idempotency-Key` on every retry; the answer tells you whether an earlier try was accepted.",
-  "Keep the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",
+  "Send the same body and the same `Idempotency-Key` on every retry; the response tells you whether an earlier try was accepted.",
+  "Store the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",
 ] as const;
 
-/** What each answer to the key check says about the key. Source: SPEC, Key check. */
+/** The meaning of each response to the key check. Source: SPEC, Key check. */
 export const keyCheck = [
-  { answer: "422 `validation_failed`", meaning: "The key is valid and active. Nothing was stored." },
+  { response: "422 `validation_failed`", meaning: "The key is valid and active. Nothing was stored." },
   {
-    answer: "401 `unauthorized`",
+    response: "401 `unauthorized`",
     meaning: "The key is missing, mistyped or revoked, or this is the wrong host.",
   },
   {
-    answer: "429 `rate_limited`",
-    meaning: "Too many requests from your address. This says nothing about the key.",
+    response: "429 `rate_limited`",
+    meaning: "Too many requests from your IP address. This says nothing about the key.",
   },
-  { answer: "503 `not_accepting`", meaning: "The service cannot look up the key at the moment. Try again." },
   {
-    answer: "connection refused, or a time-out",
+    response: "503 `not_accepting`",
+    meaning: "The service cannot look up the key at the moment. Try again.",
+  },
+  {
+    response: "connection refused or timeout",
     meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
   },
 ] as const;
 
-/** What is done to every field before it is stored. Source: SPEC, Global normalization. */
+/** The rules of normalization. Source: SPEC, Global normalization. */
 export const normalization = [
-  "White space at both ends is removed, and runs of it inside become one space.",
-  "Control characters are removed; tabs and line breaks become a space.",
-  "In `project_details`, line breaks stay, as LF, and so do control characters other than white space and NUL.",
-  "`email` is lower-cased, `country` mapped and upper-cased, `phone` reduced to E.164 where it is a US or Canadian number.",
+  "Leading and trailing white space is removed, and each run of white space becomes one space.",
+  "Control characters are removed; tabs and line breaks become spaces.",
+  "In `project_details`, line breaks are preserved as LF, and so are control characters other than white space and NUL.",
+  "`email` is lower-cased, `country` is mapped and upper-cased, and a US or Canadian `phone` is converted to E.164.",
   "`null` counts as omitted, and so does an optional field that contains only white space.",
-  "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its cap is refused, never truncated.",
+  "Lengths are counted in characters (Unicode code points), after normalization; `phone` as sent. A value over its limit is rejected, never truncated.",
 ] as const;
 
-/** What there is to know of a key. Source: SPEC, Authentication. */
+/** The rules for keys. Source: SPEC, Authentication. */
 export const keyRules = [
   "A person at the customer issues the key, for one lead source. A second source needs a second key. Sandbox keys are issued on request; their leads are not delivered.",
-  "Its label becomes the lead's `source`. The body cannot set, change or omit the source.",
-  "You see it once, when it is issued. The service stores only a SHA-256 hash, so a lost key cannot be recovered: rotate it.",
-  "To rotate it, get a second key, cut over, then have the first one revoked. Revocation takes effect immediately, also for requests in flight. Your `Idempotency-Key`s stay valid.",
-  "Never put it in source code, a URL, a log line, an error message or a committed file.",
+  "The key's label becomes the lead's `source`. The body cannot set, change or omit the source.",
+  "You see the key once, when it is issued. The service stores only a SHA-256 hash, so a lost key cannot be recovered: rotate it.",
+  "To rotate a key, get a second key, cut over, then have the first one revoked. Revocation takes effect immediately, including for requests in flight. Your `Idempotency-Key`s stay valid.",
+  "Never put a key in source code, a URL, a log line, an error message or a committed file.",
 ] as const;
 
-/** What `detail` is, on every surface. Source: DECISIONS, Decided since. */
+/** Describes the error member `detail` for every surface. Source: DECISIONS, Decided since. */
 export const detailAbout =
-  "an English explanation for people: the field with the type, cap or range that it needs, the line and column of the fault, the apparent format of the body, the field that you probably meant, or how the key was sent. It contains no value of yours. Log it, but do not parse it: its wording may change.";
+  "an explanation in English, such as the field with its required type, limit or range, the line and column of a syntax error, the apparent format of the body, the field that you probably meant, or how the key was sent. It never contains your values. Log it, but do not parse it: its wording may change.";
 
-/** What an error body has. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+/** The members of an error body. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 export const errorMembers = [
   { name: "error", about: "Machine-readable code, always present." },
   {
     name: "request_id",
     about:
-      "The request's id. The body of a 413 and of the per-address 429 does not have it; the header `X-Request-Id` is always present.",
+      "The request ID. A 413, and a 429 for the limit per IP address, omit it; the header `X-Request-Id` is always present.",
   },
   {
     name: "fields",
@@ -98,135 +99,133 @@ export const errorMembers = [
   },
 ] as const;
 
-/** What an acknowledgement has. Source: SPEC, Lead acknowledgement. */
+/** The members of an acknowledgement. Source: SPEC, Lead acknowledgement. */
 export const acknowledgementMembers = [
   {
     name: "event_id",
     about:
-      "Identifies the lead, for you and for support. Opaque: never parse it; only its chronological order has a meaning. A repeat has the id of the first.",
+      "Identifies the lead, for you and for support. Opaque: never parse it, and rely only on its chronological order. A repeat returns the ID of the first lead.",
   },
   { name: "status", about: "`accepted` with 202, `duplicate` with 200." },
-  { name: "received_at", about: "When the lead was accepted: UTC, ISO 8601." },
+  { name: "received_at", about: "The time of acceptance: UTC, ISO 8601." },
   { name: "source", about: "The label of your key." },
-  { name: "flags", about: "Observations: always an array, never null, empty when there are none." },
+  { name: "flags", about: "Observations. Always an array, never null; empty if there are none." },
 ] as const;
 
-/** What `GET /healthz` of the intake has. Source: SPEC, Intake health. */
+/** The members of the intake's `GET /healthz`. Source: SPEC, Intake health. */
 export const healthMembers = [
   { name: "ok", about: "whether the service accepts leads: the status is 200 if `true`, otherwise 503" },
-  { name: "pending", about: "accepted leads that are not delivered yet" },
-  { name: "dead", about: "accepted leads that wait for an operator" },
+  { name: "pending", about: "the number of accepted leads that are not delivered yet" },
+  { name: "dead", about: "the number of accepted leads that need an operator" },
   { name: "store_writable", about: "whether the store accepts writes" },
 ] as const;
 
 export interface LimitRow {
   readonly limit: string;
   readonly value: string;
-  readonly appliesTo: string;
+  readonly notes: string;
 }
 
-const row = (limit: string, value: string, appliesTo: string): LimitRow => ({ limit, value, appliesTo });
+const row = (limit: string, value: string, notes: string): LimitRow => ({ limit, value, notes });
 
 const perMinute = ({ perMinute, burst }: Rate) =>
-  `${grouped(perMinute)} requests a minute, burst ${grouped(burst)}`;
+  `${formatCount(perMinute)} requests per minute, burst ${formatCount(burst)}`;
 
-/** `20` for 20,000 ms. */
-const seconds = (ms: number) => ms / 1000;
+const timeoutSeconds = limits.requestTimeoutMs / 1000;
+const bodySizeText = `${limits.bodyBytesMax / 1024} KiB (${formatCount(limits.bodyBytesMax)} bytes)`;
 
-const kib = `${limits.bodyBytesMax / 1024} KiB (${grouped(limits.bodyBytesMax)} bytes)`;
-
-/** The limits that both key-gated posts have in common. */
-const shared = {
-  retryAfter: row("`Retry-After`", `${limits.retryAfterSeconds} s or more`, "429; a floor"),
+/** The limits that apply to both leads and forms. */
+const sharedLimits = {
+  retryAfter: row("`Retry-After`", `${limits.retryAfterSeconds} s or more`, "the minimum wait after a 429"),
   time: row(
-    "Time for a request",
-    `${seconds(limits.requestTimeoutMs)} s`,
-    `the whole request; use a client time-out of ${seconds(limits.requestTimeoutMs)} s too`,
+    "Request time",
+    `${timeoutSeconds} s`,
+    `for the whole request; use a client timeout of ${timeoutSeconds} s too`,
   ),
   requestId: row(
     "`X-Request-Id`",
     `${limits.requestIdLengthMax} characters`,
-    "a longer one is replaced",
+    "a longer value is replaced",
   ),
   reads: row(
-    "Public reads per address",
+    "Public reads per IP address",
     perMinute(limits.publicRead),
-    "documents, vocabulary, plans and health together",
+    "for documents, vocabulary, plans and health together",
   ),
 } as const;
 
-/** Every limit of the intake with its value and what it is about. Source: SPEC, Limits. */
+/** The limits of the intake. Source: SPEC, Limits. */
 export const limitRows: readonly LimitRow[] = [
-  row("Rate per key", perMinute(limits.keyRate), "intake, after authentication"),
+  row("Rate per key", perMinute(limits.keyRate), "after authentication"),
   row(
-    "Rate per address",
+    "Rate per IP address",
     perMinute(limits.ipRate),
-    "intake, before authentication; shared by everyone behind one NAT",
+    "before authentication; shared by everyone behind one NAT",
   ),
-  shared.retryAfter,
-  row("Body", kib, "intake, before authentication; a larger one is 413"),
-  row("JSON nesting", `${limits.jsonDepthMax} levels`, "intake"),
-  shared.time,
+  sharedLimits.retryAfter,
+  row("Body size", bodySizeText, "before authentication; a larger body gets 413"),
+  row("JSON nesting", `${limits.jsonDepthMax} levels`, "deeper nesting gets 400"),
+  sharedLimits.time,
   row(
     "`Idempotency-Key`",
     `${limits.idempotencyKeyLengthMax} characters`,
     "shared by all keys of one customer; never expires",
   ),
   row(
-    "Dedupe without an `Idempotency-Key`",
+    "Deduplication without an `Idempotency-Key`",
     `${limits.contentWindowHours} hours`,
-    "the same normalized lead again, counted from the first",
+    "for the same normalized lead, from the first one",
   ),
-  shared.requestId,
+  sharedLimits.requestId,
   row(
     "`cost`",
-    `${dollars(limits.costCentsMin)} to ${dollars(limits.costCentsMax)} USD`,
+    `${formatCents(limits.costCentsMin)} to ${formatCents(limits.costCentsMax)} USD`,
     "after rounding to cents",
   ),
   row(
     "Vocabulary cache",
     `${limits.vocabularyMaxAgeSeconds / 60} minutes`,
-    "`GET /v1/vocabulary`, with an `ETag`",
+    "for `GET /v1/vocabulary`, which has an `ETag`",
   ),
-  shared.reads,
+  sharedLimits.reads,
   row(
     "Network",
-    "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1; one IPv4 address and no IPv6 address",
+    "HTTPS only, TLS 1.2 or later, HTTP/2 or HTTP/1.1; one IPv4 address, no IPv6 address",
     "no listener on port 80, and no redirect",
   ),
-  row("Backfill", "by agreement", "ask first: the limits can be raised for a period"),
+  row("Bulk backfill", "by agreement", "ask first: the limits can be raised for a period"),
 ];
 
-/** Every limit of the tenant forms. Source: DECISIONS, Forms. */
+/** The limits of tenant forms. Source: DECISIONS, Forms. */
 export const formLimitRows: readonly LimitRow[] = [
   row(
-    "Rate per address",
+    "Rate per IP address",
     perMinute(limits.formsIpRate),
     "before authentication; one web server posts for many visitors",
   ),
   row(
     "Rate per customer",
     perMinute(limits.formsTenantRate),
-    "after authentication; all forms and keys of a customer together",
+    "after authentication; for all forms and keys of a customer together",
   ),
-  shared.retryAfter,
-  row("Body", kib, "before authentication; a larger one is 413"),
-  shared.time,
+  sharedLimits.retryAfter,
+  row("Body size", bodySizeText, "before authentication; a larger body gets 413"),
+  sharedLimits.time,
   row(
     "`Idempotency-Key`",
     `${limits.idempotencyKeyLengthMax} characters`,
-    "shared by all forms of one customer, apart from its leads; never expires",
+    "shared by all forms of one customer, separate from its leads; never expires",
   ),
   row(
-    "Dedupe without an `Idempotency-Key`",
+    "Deduplication without an `Idempotency-Key`",
     `${limits.formContentWindowMinutes} minutes`,
-    "the same fields in the same form again, counted from the first",
+    "for the same fields in the same form, from the first submission",
   ),
-  shared.requestId,
-  shared.reads,
+  sharedLimits.requestId,
+  sharedLimits.reads,
   row(
     "Network",
-    "HTTPS only, TLS 1.2 or later, HTTP/2 or 1.1",
+    "HTTPS only, TLS 1.2 or later, HTTP/2 or HTTP/1.1",
     "no listener on port 80, and no redirect; no CORS",
   ),
 ];

@@ -1,4 +1,4 @@
-/** The handlers of the published documents: compressed for whoever accepts that, with a strong `ETag`. */
+/** Serves the published documents, compressed if the client accepts it and with a strong `ETag`. */
 
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { CompressedText } from "../http/cached_response.ts";
@@ -6,11 +6,11 @@ import { publicRead } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { type DocumentName, type DocumentRule, documents, surfaceOf } from "./published.ts";
 
-/** Gives the text of a document. It is asked once for each, by the first request: only then are all addresses known. */
+/** Returns the text of a document. Called on the document's first request, when all base URLs are known, and again after a failure. */
 export type DocumentSource = (name: DocumentName) => Promise<string>;
 
 /**
- * Adds the routes of a surface's documents.
+ * Adds routes for a surface's documents.
  *
  * Source: SPEC, GET openapi.json and INTEGRATION.md; DECISIONS, The intake endpoint.
  */
@@ -22,26 +22,26 @@ export function routeDocuments(router: Router, surface: "intake" | "forms", sour
 }
 
 function documentHandler(name: DocumentName, source: DocumentSource): Handler {
-  let prepared: Promise<(exchange: Exchange) => Reply> | null = null;
+  let responder: Promise<(exchange: Exchange) => Reply> | null = null;
   const retry = (error: unknown) => {
-    prepared = null;
+    responder = null;
     throw error;
   };
   return async (exchange) => {
     const reply =
-      await (prepared ??= source(name).then((text) => prepare(documents[name], text)).catch(retry));
+      await (responder ??= source(name).then((text) => createResponder(documents[name], text)).catch(retry));
     return reply(exchange);
   };
 }
 
-function prepare(rule: DocumentRule, text: string): (exchange: Exchange) => Reply {
+function createResponder(rule: DocumentRule, text: string): (exchange: Exchange) => Reply {
   const document = new CompressedText(text);
   const replies = (caching: string) =>
     document.replies({
       all: { ...publicRead, "Cache-Control": caching },
       content: { "Content-Type": rule.contentType, ...rule.headers },
     });
-  const asked = replies(rule.caching);
-  const ofVersion = rule.cachingOfVersion === undefined ? asked : replies(rule.cachingOfVersion);
-  return (exchange) => (exchange.query === `v=${document.version}` ? ofVersion : asked).to(exchange);
+  const latest = replies(rule.caching);
+  const versioned = rule.cachingOfVersion === undefined ? latest : replies(rule.cachingOfVersion);
+  return (exchange) => (exchange.query === `v=${document.version}` ? versioned : latest).replyTo(exchange);
 }

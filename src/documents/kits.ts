@@ -1,53 +1,51 @@
 /**
- * The client kits, as the brief, the playground and the site tell of them. This module is browser compatible.
+ * The client kits, for the brief, the playground and the site. This module is browser compatible.
  *
- * Source: SPEC, What the service does; `kits/` has the kits, and `scripts/build_kits.ts` makes kits.json from it.
+ * Source: SPEC, What the service does; `scripts/build_kits.ts` generates kits.json from `kits/`.
  */
 
 import contents from "./kits.json" with { type: "json" };
 import { code, table, tabs } from "./markdown.ts";
 
-/** One kit. */
 export interface Kit {
   readonly name: string;
-  /** What it is called from. */
+  /** The language of the programs that call the kit. */
   readonly from: string;
-  /** What it is for. */
+  /** The programs that the kit is for. */
   readonly about: string;
-  /** The oldest platform that it runs on. */
+  /** The oldest supported platform. */
   readonly platform: string;
-  /** Its registry has it. */
+  /** Whether the kit is published in its registry. */
   readonly published: boolean;
-  /** A line for the terminal; until the kit is published it builds from a copy of the repository, whose folder is `REPO`. */
+  /** The install command. An unpublished kit is built from a copy of the repository in the folder `REPO`. */
   readonly install: string;
-  /** The package as a package URL, once it is published: `pkg:npm/…`. */
+  /** The package URL (purl) of a published kit, such as `pkg:npm/…`. */
   readonly address?: string;
-  /** The language of the example, as blocks of code name it. */
+  /** The language of the example's code block. */
   readonly language: string;
-  /** A whole program that posts a lead. The kit's tests run it. */
+  /** A complete program that posts a lead. The kit's tests run it. */
   readonly example: string;
 }
 
-/** All of them, in the order of the specification. */
+/** All kits, in the specification's order. */
 export const kits: readonly Kit[] = contents.kits;
-
-/** All of them have this version. */
-export const kitsVersion: string = contents.version;
 
 const unpublished = kits.filter(({ published }) => !published).map(({ name }) => name);
 
-/** Which kits are in their registries, and how to install the others. */
-export const kitsStatus: string = unpublished.length === 0
-  ? "published"
-  : `${
-    unpublished.length === kits.length ? "" : `${unpublished.join(", ")} `
-  }not published yet: a package of that name in a registry is not ours. Install from a copy of the service's repository, with REPO set to its folder, and npm ci run in it for the npm packages`;
+/** States the kits' version, and how to install the kits that are not in their registries. */
+export const kitsStatus: string = `The current version is ${contents.version}.${
+  unpublished.length === 0
+    ? ""
+    : ` ${
+      unpublished.length === kits.length ? "The kits" : unpublished.join(", ")
+    } are not published yet: packages with these names in a registry are not ours. Install from a copy of the service's repository: set REPO to its folder and, for the npm packages, first run npm ci there.`
+}`;
 
-/** What a kit saves, in a sentence or two. */
+/** The purpose of the kits, in two sentences. */
 export const kitsSummary =
-  "Each kit checks the key, posts a lead with an idempotency key, and retries only what may be retried; all pass the same test cases. A kit is optional: the contract is the HTTP call.";
+  "Each kit checks the key, posts a lead with an idempotency key, and retries only what is safe to retry; all pass the same tests. A kit is optional: the HTTP call is the contract.";
 
-/** The kits of a brief: what each is installed with, and its example, one at a time. */
+/** Renders the kits for a brief: a table of install commands, and the examples, one open at a time. */
 export function kitTabs(): string {
   const rows = kits.map(({ name, from, platform, install }) => [
     `\`${name}\``,
@@ -59,5 +57,5 @@ export function kitTabs(): string {
     title: `${from}: <code>${name}</code>`,
     text: code(language, example),
   }));
-  return [table(["Kit", "From", "Runs on", "Install"], rows), tabs("kit", examples)].join("\n\n");
+  return [table(["Kit", "Language", "Runs on", "Install"], rows), tabs("kit", examples)].join("\n\n");
 }

@@ -1,32 +1,33 @@
-/** The parts that the briefs are made of, as Markdown. This module is browser compatible. */
+/** Renders tables, lists and code as Markdown. This module is browser compatible. */
 
 import type { ErrorRule } from "../contract/errors.ts";
 
-/** The cells of one row. */
+/** The cells of a row, in Markdown. */
 export type Cells = readonly string[];
 
-/** A table. */
+/** Renders a table. Vertical bars in cells are escaped unless they are already escaped. */
 export function table(head: Cells, rows: readonly Cells[]): string {
-  const line = (cells: Cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  const line = (cells: Cells) => `| ${cells.map((cell) => cell.replace(/(?<!\\)\|/g, "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** A list; `mark` stands before each item. */
+/** Renders a list with `mark` before each item. */
 export function bullets(items: readonly string[], mark = "-"): string {
   return items.map((item) => `${mark} ${item}`).join("\n");
 }
 
-/** A numbered list. */
 export function numbered(items: readonly string[]): string {
   return items.map((item, index) => `${index + 1}. ${item}`).join("\n");
 }
 
-/** A block of code. */
+/** Renders a block of code, fenced by more backticks than the text contains in a row. */
 export function code(language: string, text: string): string {
-  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
 }
 
-/** Parts of which one is open at a time, without a script; a title may have code as HTML. */
+/** Renders sections of which one is open at a time, without a script; titles are HTML. */
 export function tabs(
   name: string,
   parts: readonly { readonly title: string; readonly text: string }[],
@@ -36,30 +37,27 @@ export function tabs(
   ).join("\n\n");
 }
 
-/** A value as JSON, to be looked at. */
 export function jsonCode(value: unknown): string {
   return code("json", JSON.stringify(value, null, 2));
 }
 
-/** A phrase as a sentence. */
+/** Turns a phrase into a sentence: capitalizes the first letter and appends a period. */
 export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Names as code, one after the other. */
-export function named(names: readonly string[]): string {
-  return names.map((name) => `\`${name}\``).join(", ");
+/** Lists names as code, with "and" before the last one. */
+export function codeList(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ").replace(/, (?=[^,]*$)/, " and ");
 }
 
-/** A list of members: name and meaning. */
 export function memberList(members: readonly { readonly name: string; readonly about: string }[]): string {
   return bullets(members.map(({ name, about }) => `\`${name}\`: ${about}`));
 }
 
-/** A table of error codes. */
 export function errorTable(rules: Readonly<Record<string, ErrorRule>>): string {
   const rows = Object.entries(rules).map((
     [name, { status, condition, callerAction, retry }],
   ) => [String(status), `\`${name}\``, sentence(condition), sentence(callerAction), retry]);
-  return table(["Status", "`error`", "When", "Do", "Retry"], rows);
+  return table(["Status", "`error`", "Condition", "Action", "Retry"], rows);
 }

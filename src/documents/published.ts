@@ -1,35 +1,31 @@
 /**
- * The published documents: where each one is, as what, and how it may be kept. The handlers serve them and
- * the OpenAPI document describes them from this table. This module is browser compatible.
+ * The published documents with their paths, media types and caching. The handlers and the OpenAPI document use this table.
+ * This module is browser compatible.
  */
 
 import { limits } from "../contract/limits.ts";
 
-/** How one document is served. */
 export interface DocumentRule {
   readonly path: string;
-  /** The host that it is on; left out: the intake. */
+  /** The surface that serves the document; default: the intake. */
   readonly surface?: "forms";
   readonly contentType: string;
-  /** `Cache-Control`. */
+  /** The `Cache-Control` header. */
   readonly caching: string;
-  /** `Cache-Control` of a request whose `v` parameter names the version that is served. */
+  /** The `Cache-Control` header if the `v` parameter names the current version. */
   readonly cachingOfVersion?: string;
-  /** Further headers of the 200. */
+  /** Additional headers for a 200 response. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly about: string;
 }
 
-const fetched = `public, max-age=${limits.documentMaxAgeSeconds}`;
-// Chosen: asked for each time, because a page of yesterday with a script of today is worth less than a 304 costs.
+const cachedBriefly = `public, max-age=${limits.documentMaxAgeSeconds}`;
+// Chosen: pages are always revalidated, because an outdated page breaks with a new script, and a 304 is cheap.
 const revalidated = "no-cache";
-// The address changes with the content.
-const forGood = "public, max-age=31536000, immutable";
+// For URLs that change with the content.
+const immutable = "public, max-age=31536000, immutable";
 
-/**
- * A page loads nothing from elsewhere, runs no script in the page itself, and can neither be framed
- * nor post a form.
- */
+/** Pages can load nothing from other hosts, run no inline script, be in no frame, and submit no form. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,34 +41,34 @@ const pagePolicy = [
 
 const pageHeaders = { "Content-Security-Policy": pagePolicy, "Referrer-Policy": "no-referrer" };
 
-/** All of them. Source: SPEC, Surfaces; the issue of the playground. */
+/** The published documents. Source: SPEC, Surfaces. */
 export const documents = {
   openapi: {
     path: "/api/openapi.json",
     contentType: "application/json",
-    caching: fetched,
+    caching: cachedBriefly,
     about: "This document.",
   },
   brief: {
     path: "/api/INTEGRATION.md",
     contentType: "text/markdown; charset=utf-8",
-    caching: fetched,
+    caching: cachedBriefly,
     about:
-      "The integration brief: key check, rules, envelope, answers, limits, retry policy, definition of done.",
+      "The integration brief: key check, rules, envelope, responses, limits, retry policy, definition of done.",
   },
   briefPage: {
     path: "/api/integration",
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
     headers: pageHeaders,
-    about: "The integration brief as a page, with copy buttons.",
+    about: "The integration brief as HTML, with copy buttons.",
   },
   formsBriefPage: {
     path: "/api/forms-integration",
     contentType: "text/html; charset=utf-8",
     caching: revalidated,
     headers: pageHeaders,
-    about: "The integration brief of the tenant forms as a page, with copy buttons.",
+    about: "The integration brief for tenant forms as HTML, with copy buttons.",
   },
   playground: {
     path: "/api",
@@ -85,49 +81,47 @@ export const documents = {
     path: "/api/playground.js",
     contentType: "text/javascript; charset=utf-8",
     caching: revalidated,
-    cachingOfVersion: forGood,
-    about: "The playground's script, with the validator in it.",
+    cachingOfVersion: immutable,
+    about: "The playground's script, which contains the validator.",
   },
   style: {
     path: "/api/playground.css",
     contentType: "text/css; charset=utf-8",
     caching: revalidated,
-    cachingOfVersion: forGood,
+    cachingOfVersion: immutable,
     about: "The playground's style sheet.",
   },
   copyScript: {
     path: "/api/copy.js",
     contentType: "text/javascript; charset=utf-8",
     caching: revalidated,
-    cachingOfVersion: forGood,
-    about: "The copy buttons of the briefs' pages.",
+    cachingOfVersion: immutable,
+    about: "The script for the briefs' copy buttons.",
   },
   icon: {
     path: "/api/playground.svg",
     contentType: "image/svg+xml",
     caching: revalidated,
-    cachingOfVersion: forGood,
+    cachingOfVersion: immutable,
     about: "The playground's icon.",
   },
   formsBrief: {
-    // One segment: every form has two.
+    // A form's path has two segments after `forms/`, so no form has this path.
     path: "/v1/forms/INTEGRATION.md",
     surface: "forms",
     contentType: "text/markdown; charset=utf-8",
-    caching: fetched,
+    caching: cachedBriefly,
     about:
-      "The integration brief of the tenant forms: key check, rules, body, answers, limits, definition of done.",
+      "The integration brief for tenant forms: key check, rules, body, responses, limits, definition of done.",
   },
 } as const satisfies Record<string, DocumentRule>;
 
-/** The name of a document. */
 export type DocumentName = keyof typeof documents;
 
-/** The surface whose host a document is on. */
 export function surfaceOf(name: DocumentName): "intake" | "forms" {
   const rule: DocumentRule = documents[name];
   return rule.surface ?? "intake";
 }
 
-/** What a document is encoded in for whoever accepts it. */
+/** The content coding for documents, if the client accepts it. */
 export const documentEncoding = "gzip";

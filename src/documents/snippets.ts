@@ -1,38 +1,34 @@
-/**
- * Code for callers to paste, as the brief and the playground show it. Tests run every line of it. This
- * module is browser compatible.
- */
+/** Code to copy, for the brief, the playground and the site. The tests run all of it. This module is browser compatible. */
 
 import { limits } from "../contract/limits.ts";
 import { leadExamples, placeholders } from "./examples.ts";
 import { documents } from "./published.ts";
 
-/** Quotes text for a POSIX shell. */
-export function shellQuoted(text: string): string {
+function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A `curl` command that posts a body to the intake; the key is read from the environment. */
+/** Returns a `curl` command that posts a body with the key from an environment variable. */
 export function curlPost(
-  baseUrl: string,
-  options: { readonly body: string; readonly idempotencyKey?: string },
+  url: string,
+  options: { readonly body: string; readonly idempotencyKey?: string; readonly keyVariable?: string },
 ): string {
-  const { body, idempotencyKey = "" } = options;
+  const { body, idempotencyKey = "", keyVariable = "LEADS_API_KEY" } = options;
   return [
-    `curl -sS -i ${baseUrl}/v1/intake`,
-    `-H "X-API-Key: $LEADS_API_KEY"`,
+    `curl -sS -i ${url}`,
+    `-H "X-API-Key: $${keyVariable}"`,
     `-H 'Content-Type: application/json'`,
-    ...(idempotencyKey === "" ? [] : [`-H ${shellQuoted(`Idempotency-Key: ${idempotencyKey}`)}`]),
-    // Not -d, which would read a file for a body that starts with @.
-    `--data-raw ${shellQuoted(body)}`,
+    ...(idempotencyKey === "" ? [] : [`-H ${quoteForShell(`Idempotency-Key: ${idempotencyKey}`)}`]),
+    // Not -d, which would read a file if the body started with @.
+    `--data-raw ${quoteForShell(body)}`,
   ].join(" \\\n  ");
 }
 
-/** Shell commands, by what they are for. */
+/** Returns the shell commands for the documents. */
 export function shellSnippets(baseUrl: string) {
   return {
-    keyCheck: curlPost(baseUrl, { body: "{}" }),
-    postLead: curlPost(baseUrl, {
+    keyCheck: curlPost(`${baseUrl}/v1/intake`, { body: "{}" }),
+    postLead: curlPost(`${baseUrl}/v1/intake`, {
       body: leadExamples.minimal.body,
       idempotencyKey: placeholders.idempotencyKey,
     }),
@@ -41,21 +37,21 @@ export function shellSnippets(baseUrl: string) {
   } as const;
 }
 
-/** A program that stands indented, so that nothing takes its lines for its module's own, at the left edge. */
-export function unindented(text: string): string {
+/** Removes the indentation from a program in a template literal. */
+export function dedent(text: string): string {
   const indent = " ".repeat(text.search(/\S/) - 1);
   return `${text.replaceAll(`\n${indent}`, "\n").trim()}\n`;
 }
 
-/** The Idempotency-Key of the clients' example. */
+/** The `Idempotency-Key` in the clients' example. */
 export const clientIdempotencyKey = "acme:lead:4712";
 
-/** How often a client tries, 429s aside. */
+/** The clients' maximum number of tries, not counting those that get a 429. */
 export const clientTriesMax = 8;
 
-/** A client in one file of TypeScript, without a dependency. */
+/** Returns a client in one TypeScript file, without dependencies. */
 export function clientModule(baseUrl: string): string {
-  return unindented(`
+  return dedent(`
     // lead_intake.ts: for Node 22 or later, Deno, Bun and edge runtimes.
     const intake = "${baseUrl}/v1/intake";
     const timeoutMs = ${limits.requestTimeoutMs};
@@ -77,7 +73,7 @@ export function clientModule(baseUrl: string): string {
       flags: string[];
     }
 
-    /** What was answered at last; status 0 when nothing was. */
+    /** The last response; the status is 0 if there was none. */
     export class NotSent extends Error {
       status: number;
       code: string;
@@ -85,13 +81,13 @@ export function clientModule(baseUrl: string): string {
       fields: Record<string, string>;
       detail: string;
 
-      constructor(status: number, answer: Record<string, unknown>, requestId: string) {
-        super(\`The lead was not sent: \${status} \${answer.error ?? "no answer"}, request \${requestId}\`);
+      constructor(status: number, body: Record<string, unknown>, requestId: string) {
+        super(\`The lead was not sent: \${status} \${body.error ?? "no response"}, request \${requestId}\`);
         this.status = status;
-        this.code = String(answer.error ?? "");
+        this.code = String(body.error ?? "");
         this.requestId = requestId;
-        this.fields = (answer.fields ?? {}) as Record<string, string>;
-        this.detail = String(answer.detail ?? "");
+        this.fields = (body.fields ?? {}) as Record<string, string>;
+        this.detail = String(body.detail ?? "");
       }
     }
 
@@ -99,22 +95,22 @@ export function clientModule(baseUrl: string): string {
       const headers: Record<string, string> = { "X-API-Key": key, "Content-Type": "application/json" };
       if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
       try {
-        const answer = await fetch(intake, {
+        const response = await fetch(intake, {
           method: "POST",
           headers,
           body,
-          redirect: "manual", // The key goes to the intake and nowhere else.
+          redirect: "manual", // Never send the key to another host.
           signal: AbortSignal.timeout(timeoutMs),
         });
-        const json = await answer.json().catch(() => null) ?? {};
-        return { status: answer.status, headers: answer.headers, json };
+        const json = await response.json().catch(() => null) ?? {};
+        return { status: response.status, headers: response.headers, json };
       } catch {
-        // No connection, no answer in time, or half an answer: the retry finds out what became of the lead.
+        // No connection, or no complete response in time: a retry finds out whether the lead was accepted.
         return { status: 0, headers: new Headers(), json: {} };
       }
     }
 
-    /** True: the key works. False: it does not, and a person has to look. */
+    /** Returns whether the key is valid. If it is not, alert a person. */
     export async function checkKey(key: string): Promise<boolean> {
       const { status, headers, json } = await post(key, "{}");
       if (status === 422) return true;
@@ -122,7 +118,7 @@ export function clientModule(baseUrl: string): string {
       throw new NotSent(status, json, headers.get("X-Request-Id") ?? "");
     }
 
-    /** Sends one lead and retries as the policy says. Keep the event_id that comes back. */
+    /** Sends one lead and follows the retry policy. Store the event_id that it returns. */
     export async function sendLead(
       key: string,
       lead: Lead,
@@ -133,28 +129,28 @@ export function clientModule(baseUrl: string): string {
       for (let waits = 1;; waits++) {
         const { status, headers, json } = await post(key, body, idempotencyKey);
         if ((status === 202 || status === 200) && json.event_id) return json;
-        const mayRetry = status === 0 || status === 200 || status === 202 || status === 429 || status >= 500;
-        // A 429 does not count: it says when to come back.
+        const canRetry = status === 0 || status === 200 || status === 202 || status === 429 || status >= 500;
+        // A 429 does not count as a failure.
         if (status !== 429) failures++;
-        if (!mayRetry || failures === triesMax) {
+        if (!canRetry || failures === triesMax) {
           throw new NotSent(status, json, headers.get("X-Request-Id") ?? "");
         }
-        // In seconds; an edge may send a date, which is no number.
-        const floorMs = (Number(headers.get("Retry-After")) || 0) * 1000;
-        const jitterMs = Math.random() * Math.min(waitMsMax, 250 * 2 ** waits);
-        await new Promise((done) => setTimeout(done, floorMs + jitterMs));
+        // In seconds; an edge proxy may send a date instead, which counts as 0.
+        const retryAfterMs = (Number(headers.get("Retry-After")) || 0) * 1000;
+        const backoffMs = Math.random() * Math.min(waitMsMax, 250 * 2 ** waits);
+        await new Promise((done) => setTimeout(done, retryAfterMs + backoffMs));
       }
     }
   `);
 }
 
-/** A program that uses {@linkcode clientModule}. */
-export const clientProgram = unindented(`
+/** A program that uses the client module. */
+export const clientProgram = dedent(`
   // send.ts: run it with a sandbox key in LEADS_API_KEY.
   import { checkKey, NotSent, sendLead } from "./lead_intake.ts";
 
   const key = process.env.LEADS_API_KEY ?? "";
-  if (!await checkKey(key)) throw new Error("The key is not accepted: tell a person");
+  if (!await checkKey(key)) throw new Error("The key is not accepted: alert a person");
 
   try {
     const lead = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567", project_area: "kitchen" };
@@ -162,7 +158,7 @@ export const clientProgram = unindented(`
     console.log(status, event_id, flags);
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
-    // 401: tell a person. 422: show them fields and detail.
+    // On 401, alert a person. On 422, show fields and detail.
     console.error(error.message, error.fields, error.detail);
     process.exitCode = 1;
   }

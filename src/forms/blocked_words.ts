@@ -1,57 +1,57 @@
-/** The form's own blocked words. This module is browser compatible. */
+/** Finds a form's blocked words in a text. This module is browser compatible. */
 
 import { foldInto } from "./spam/fold.ts";
 import { readWords } from "./spam/words.ts";
 
-/** Scripts written without spaces between words. */
+/** Matches a character in a script that has no spaces between words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-interface Blocked {
-  /** The hashes of a phrase's words, by the first. */
-  readonly byFirst: ReadonlyMap<number, readonly (readonly number[])[]>;
-  /** Folded, and matched anywhere. */
-  readonly anywhere: readonly string[];
+interface PhraseIndex {
+  /** The phrases as lists of word hashes, by their first hash. */
+  readonly byFirstHash: ReadonlyMap<number, readonly (readonly number[])[]>;
+  /** The phrases, in lower case, that match anywhere in a text. */
+  readonly substrings: readonly string[];
 }
 
-/** A cache: forms are read every few seconds and hold up to 500 words. */
-const indexes = new WeakMap<readonly string[], Blocked>();
+/** The index of each list, cached because a list has up to 500 phrases. */
+const indexes = new WeakMap<readonly string[], PhraseIndex>();
 
-/** Whether a text, as sent and folded, contains one of the blocked words or phrases. */
+/** Whether a text contains a blocked word or phrase; `folded` is the folded text. */
 export function hasBlocked(blocked: readonly string[], text: string, folded: Uint16Array): boolean {
-  const { byFirst, anywhere } = indexOf(blocked);
-  const words = byFirst.size === 0 ? new Int32Array() : hashesOf(folded);
+  const { byFirstHash, substrings } = phraseIndex(blocked);
+  const words = byFirstHash.size === 0 ? new Int32Array() : wordHashes(folded);
   for (let at = 0; at < words.length; at++) {
-    const phrases = byFirst.get(words[at] as number);
-    if (phrases?.some((phrase) => phrase.every((one, offset) => one === words[at + offset]))) return true;
+    const phrases = byFirstHash.get(words[at] as number);
+    if (phrases?.some((phrase) => phrase.every((word, offset) => word === words[at + offset]))) return true;
   }
-  const lower = anywhere.length === 0 ? "" : text.toLowerCase();
-  return anywhere.some((phrase) => lower.includes(phrase));
+  const lower = substrings.length === 0 ? "" : text.toLowerCase();
+  return substrings.some((phrase) => lower.includes(phrase));
 }
 
-function indexOf(blocked: readonly string[]): Blocked {
-  const known = indexes.get(blocked);
-  if (known !== undefined) return known;
-  const byFirst = new Map<number, number[][]>();
-  const anywhere: string[] = [];
+function phraseIndex(blocked: readonly string[]): PhraseIndex {
+  const cached = indexes.get(blocked);
+  if (cached !== undefined) return cached;
+  const byFirstHash = new Map<number, number[][]>();
+  const substrings: string[] = [];
   for (const phrase of blocked) {
     const codes = new Uint16Array(phrase.length);
-    const words = [...hashesOf(codes.subarray(0, foldInto(codes, phrase.toWellFormed())))];
+    const words = [...wordHashes(codes.subarray(0, foldInto(codes, phrase.toWellFormed())))];
     const [first] = words;
     if (first !== undefined && !unspaced.test(phrase)) {
-      byFirst.set(first, [...byFirst.get(first) ?? [], words]);
-    } else if (phrase.trim() !== "") anywhere.push(phrase.trim().toLowerCase());
+      byFirstHash.set(first, [...byFirstHash.get(first) ?? [], words]);
+    } else if (phrase.trim() !== "") substrings.push(phrase.trim().toLowerCase());
   }
-  const index = { byFirst, anywhere };
+  const index = { byFirstHash, substrings };
   indexes.set(blocked, index);
   return index;
 }
 
-/** A buffer, overwritten by the next call: a growing array takes ten times as long. */
+/** A reused buffer, because a growing array takes ten times as long. */
 let hashes = new Int32Array(1 << 12);
 
-function hashesOf(folded: Uint16Array): Int32Array {
-  // Each word has a letter of its own; three single letters are one more word.
+function wordHashes(folded: Uint16Array): Int32Array {
+  // Twice the length is enough: a word has at least one code, and three single letters or more form one further word.
   while (hashes.length < 2 * folded.length) hashes = new Int32Array(2 * hashes.length);
   let count = 0;
   readWords(folded, folded.length, { word: (_hash, exact) => void (hashes[count++] = exact) });

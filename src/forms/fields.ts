@@ -1,4 +1,4 @@
-/** The fields of a posted form: a flat JSON object, read without loss. */
+/** Reads the fields of a posted form, which is a flat JSON object, and keeps them as written. */
 
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
@@ -8,43 +8,42 @@ import {
   type ParsedMember,
   parseMembers,
   parseObject,
+  removeNul,
   replaceLoneSurrogates,
-  withoutNul,
+  withoutByteOrderMark,
 } from "../lead/json.ts";
 import { normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam/score.ts";
 
 export interface Field {
   readonly value: FormValue;
-  /** As written, with its quotes. */
+  /** The name as written, with its quotation marks. */
   readonly nameText: string;
-  /** As written: every digit of a number. */
+  /** The value as written, with every digit of a number. */
   readonly valueText: string;
 }
 
 export interface Posted {
-  /** In the order of the body, without `form_key` and an empty `website`. */
+  /** The fields in the order of the body, without `form_key`, and without `website` if it is not filled in. */
   readonly fields: ReadonlyMap<string, Field>;
-  /** The honeypot `website` is filled in. */
-  readonly isTrapped: boolean;
+  /** Whether the honeypot `website` is filled in. */
+  readonly isHoneypotFilled: boolean;
 }
 
-/** More fields are stored and delivered, but not compared in detail. Chosen: several times the longest form. */
+/** The maximum number of fields that are canonicalized or searched for a contact. Chosen: 500, more than any form has. */
 export const comparedFieldsMax = 500;
 
-const byteOrderMark = "\ufeff";
-
 /**
- * Reads a body, decoded from UTF-8; `null` unless it is a flat JSON object. Source: SPEC, Tenant forms; DECISIONS,
- * Forms. Chosen: as on the intake, the last of duplicate members counts, and lone surrogates become U+FFFD. U+0000 is
- * removed, because PostgreSQL's JSON functions fail on it. Everything else stays as sent.
+ * Parses a decoded body; returns `null` unless it is a flat JSON object. Source: SPEC, Tenant forms; DECISIONS, Forms.
+ * Chosen: as on the intake, the last duplicate wins, and lone surrogates become U+FFFD. U+0000 is removed, because
+ * PostgreSQL's JSON functions fail on it. Everything else remains as sent.
  */
 export function readFields(body: string): Posted | null {
-  const sent = withoutMark(body);
+  const sent = withoutByteOrderMark(body);
   const parsed = parseMembers(sent, limits.jsonDepthMax);
   if (parsed === null) return null;
-  // Cleaned after validation, because removal could make an invalid text valid.
-  const cleaned = withoutNul(replaceLoneSurrogates(sent));
+  // Cleaned after validation, because removing text could make an invalid body valid.
+  const cleaned = removeNul(replaceLoneSurrogates(sent));
   const members = cleaned === sent ? parsed : parseMembers(cleaned, limits.jsonDepthMax) ?? [];
   const fields = new Map<string, Field>();
   const nested = new Set<string>();
@@ -58,14 +57,14 @@ export function readFields(body: string): Posted | null {
     }
   }
   if (nested.size > 0) return null;
-  const isTrapped = isFilled(fields.get(honeypotName)?.value ?? null);
-  if (!isTrapped) fields.delete(honeypotName);
-  return { fields, isTrapped };
+  const isHoneypotFilled = isFilled(fields.get(honeypotName)?.value ?? null);
+  if (!isHoneypotFilled) fields.delete(honeypotName);
+  return { fields, isHoneypotFilled };
 }
 
-/** The fault of a body that {@linkcode readFields} refuses. */
+/** Describes why {@linkcode readFields} rejects a body. */
 export function fieldsFault(body: string): BodyFault {
-  const sent = withoutMark(body);
+  const sent = withoutByteOrderMark(body);
   const posted = parseObject(sent, limits.jsonDepthMax);
   if (posted === null) return objectFault(sent, "submission");
   const [name, value] =
@@ -75,43 +74,39 @@ export function fieldsFault(body: string): BodyFault {
   return nestedFault(name, value);
 }
 
-function withoutMark(body: string): string {
-  return body.startsWith(byteOrderMark) ? body.slice(1) : body;
-}
-
 function isField(member: ParsedMember): member is ParsedMember & Field {
   return member.value === null || typeof member.value !== "object";
 }
 
-/** Whether a honeypot is filled in. Chosen: `null`, `false` and white space are what an untouched field may send. */
+/** Whether a honeypot is filled in. Chosen: not by `null`, `false` or white space, which untouched fields may send. */
 function isFilled(value: FormValue): boolean {
   return value !== false && !isBlank(value);
 }
 
-/** `null`, or text of white space and control characters alone. */
+/** Whether a value is `null`, or a string with nothing but white space and control characters. */
 function isBlank(value: FormValue): boolean {
   return value === null || typeof value === "string" && !/[^\p{White_Space}\p{Cc}]/u.test(value);
 }
 
-/** The required fields that are missing, `null` or blank; 0 and `false` are present, because "no" is an answer. */
+/** Returns the required fields that are missing, `null` or blank; 0 and `false` count as values. */
 export function missingFields({ fields }: Posted, required: readonly string[]): string[] {
   return required.filter((name) => isBlank(fields.get(name)?.value ?? null));
 }
 
-/** The fields as a JSON object, as sent. */
+/** Returns the text of a JSON object with the fields as written. */
 export function submissionText({ fields }: Posted): string {
   return `{${[...fields.values()].map(({ nameText, valueText }) => `${nameText}:${valueText}`).join(",")}}`;
 }
 
 /**
- * The same text for any spelling of a submission; of more than {@linkcode comparedFieldsMax} fields the text as
- * written. Source: DECISIONS, Forms (content hash).
+ * Returns a text that is the same for all spellings of a submission, or {@linkcode submissionText} if there are more than
+ * {@linkcode comparedFieldsMax} fields. Source: DECISIONS, Forms (content hash).
  */
 export function canonicalFields(posted: Posted): string {
   const { fields } = posted;
   if (fields.size > comparedFieldsMax) return submissionText(posted);
   const members: string[] = [];
-  // A comparison function would take half of the time.
+  // Sorted without a comparison function, which would double the time.
   for (const name of [...fields.keys()].sort()) {
     const { value, valueText } = fields.get(name) as Field;
     if (isBlank(value)) continue;

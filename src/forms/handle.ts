@@ -1,27 +1,27 @@
-/** `POST /v1/forms/{tenant}/{form_key}`, with its checks in the order of the code. */
+/** Handles `POST /v1/forms/{tenant}/{form_key}`, with the checks in the specified order. */
 
 import { type FormErrorCode, formErrors } from "../contract/errors.ts";
 import type { Flag } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import {
-  bodyText,
-  brokenOff,
+  createErrorRenderer,
+  decodeBody,
   digest128,
   type GateParts,
+  incompleteBody,
   Post,
   type RefusalDetails,
-  refuseBy,
 } from "../gate/post.ts";
-import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import type { Holder, HolderBudget } from "../gate/rate.ts";
+import { deduplicationKey, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import type { AuthenticatedRateLimiter, Bucket } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
 import { formMisspelling } from "../lead/misspelling.ts";
 import type { Entry, Outcome, SubmissionPart } from "../store/serving/accept.ts";
 import type { ApiKey, Form, FormStore } from "../store/serving/lookup.ts";
-import { attributionOf } from "./attribution.ts";
-import { contactOf } from "./contact.ts";
+import { readAttribution } from "./attribution.ts";
+import { findContact } from "./contact.ts";
 import {
   canonicalFields,
   fieldsFault,
@@ -36,36 +36,36 @@ import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
 
 export interface FormsParts extends GateParts {
   readonly forms: FormStore;
-  readonly tenantBudget: HolderBudget;
-  /** The wall clock in milliseconds, for the too-fast check. */
+  readonly tenantLimiter: AuthenticatedRateLimiter;
+  /** Returns the wall-clock time in milliseconds since 1970, for the too-fast check. */
   readonly wallMs: () => number;
-  /** What operators have taught the spam score. */
+  /** Returns the weights that the spam score has learned from operators. */
   readonly lessons: () => Lessons;
   readonly recentTexts: RecentTexts;
 }
 
-/** The handler of the path, for every method. Source: SPEC, Tenant forms; DECISIONS, Forms. */
+/** Returns the handler for every method of the path. Source: SPEC, Tenant forms; DECISIONS, Forms. */
 export function formsHandler(parts: FormsParts): Handler {
   return (exchange) => {
     const post = new Post<FormErrorCode>(exchange, parts, refuse);
-    return answer(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
+    return respond(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
   };
 }
 
-async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: FormsParts): Promise<Reply> {
+async function respond(exchange: Exchange, post: Post<FormErrorCode>, parts: FormsParts): Promise<Reply> {
   const { tenant, form_key: formKey = "" } = exchange.params;
   if (!post.allowAddress()) return post.refuse("rate_limited");
   if (exchange.method !== "POST") return post.refuse("method_not_allowed", { headers: { Allow: "POST" } });
 
   const body = await exchange.readBody(limits.bodyBytesMax);
   if (body.kind === "too_large") return post.refuse("body_too_large");
-  if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
+  if (body.kind === "incomplete") return post.refuse("invalid_json", incompleteBody);
 
-  const found = post.authenticate("forms");
-  const key = found instanceof Promise ? await found : found;
+  const authenticated = post.authenticate("forms");
+  const key = authenticated instanceof Promise ? await authenticated : authenticated;
   if (key === null) return post.refuseKey("forms");
   if (tenant !== key.tenant) return post.refuse("tenant_mismatch");
-  if (!post.allowHolder(parts.tenantBudget, budgetHolder(key))) return post.refuse("rate_limited");
+  if (!post.allowAuthenticated(parts.tenantLimiter, limitBucket(key))) return post.refuse("rate_limited");
 
   const form = await parts.forms.find(key.tenantId, formKey);
   if (form === null) return post.refuse("form_not_found");
@@ -73,7 +73,7 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
   const read = readSubmission(exchange, body.bytes, form);
   if (read.kind !== "valid") return post.refuse(read.kind, read);
 
-  const submission = examine(read.posted, form, parts);
+  const submission = classify(read.posted, form, parts);
   const outcome = await post.commit(
     toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs }),
   );
@@ -83,29 +83,29 @@ async function answer(exchange: Exchange, post: Post<FormErrorCode>, parts: Form
 }
 
 /**
- * The keys of a tenant share a budget, except that each key with a raised limit has its own. Chosen: two rates on one
- * bucket would be no limit: the lower one forgives what the higher one owes.
+ * Returns the tenant's bucket, or the key's own if its limit is raised. Chosen: not one bucket with two rates, because a
+ * post at the lower rate would cancel debt from the higher rate.
  */
-function budgetHolder({ id, tenantId, raisedRate }: ApiKey): Holder {
+function limitBucket({ id, tenantId, raisedRate }: ApiKey): Bucket {
   return { id: raisedRate === null ? tenantId : `key ${id}`, raisedRate };
 }
 
-interface ReadSubmission {
+interface ValidSubmission {
   readonly kind: "valid";
   readonly posted: Posted;
   readonly raw: string;
   readonly idempotencyKey: UsableIdempotencyKey;
 }
 
-/** Reads body and `Idempotency-Key`: faults in reading come before missing fields. */
+/** Reads the body and `Idempotency-Key`. Checks for malformed input first, then missing fields, then an invalid key. */
 function readSubmission(
   exchange: Exchange,
   bytes: Uint8Array,
   { required }: Form,
-): ReadSubmission | RefusalDetails & { readonly kind: "invalid_json" | "missing_required" } {
+): ValidSubmission | RefusalDetails & { readonly kind: "invalid_json" | "missing_required" } {
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
   if (idempotencyKey.kind === "repeated") return { ...idempotencyKey, kind: "invalid_json" };
-  const raw = bodyText(exchange, bytes);
+  const raw = decodeBody(exchange, bytes);
   if (typeof raw !== "string") return { ...raw, kind: "invalid_json" };
   const posted = readFields(raw);
   if (posted === null) return { ...fieldsFault(raw), kind: "invalid_json" };
@@ -122,25 +122,25 @@ function readSubmission(
   return { kind: "valid", posted, raw, idempotencyKey };
 }
 
-/** The event to commit for a submission. */
+/** Returns the entry to commit for a submission. */
 export function toEntry(
   { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   form: Form,
-  { posted, raw, idempotencyKey, submission, arrivedAtMs }: ReadSubmission & {
+  { posted, raw, idempotencyKey, submission, arrivedAtMs }: ValidSubmission & {
     readonly submission: SubmissionPart;
     readonly arrivedAtMs: number;
   },
 ): Entry {
-  // The same content in two forms is two submissions.
+  // The same content posted to another form is a different submission.
   const content = `${form.id}\n${canonicalFields(posted)}`;
   return {
     kind: "form",
     keyId,
     tenantId,
-    ...dedupe("form", idempotencyKey, digest128(content)),
-    flags: flagsOf(submission),
+    ...deduplicationKey("form", idempotencyKey, digest128(content)),
+    flags: customerFlags(submission),
     lead: submissionText(posted),
-    extra: JSON.stringify({ form_key: form.formKey, attribution: attributionOf(posted) }),
+    extra: JSON.stringify({ form_key: form.formKey, attribution: readAttribution(posted) }),
     raw,
     costCents: null,
     arrivedAtMs,
@@ -151,18 +151,18 @@ export function toEntry(
 
 export const submissionFlags = ["email_shape_suspect"] as const satisfies readonly Flag[];
 
-/** For the customer alone: the visitor gets no flags. */
-function flagsOf({ contact }: SubmissionPart): Flag[] {
+/** Returns the flags that the customer receives; the response has none. */
+function customerFlags({ contact }: SubmissionPart): Flag[] {
   return contact.email === null || looksLikeEmail(contact.email) ? [] : [...submissionFlags];
 }
 
-/** The verdict on a submission; takes the same time for every one, so that a bot learns nothing from it. */
-export function examine(
+/** Scores a submission, even if the honeypot is filled in, so that a bot cannot tell the difference. */
+export function classify(
   posted: Posted,
   form: Form,
   { wallMs, lessons, recentTexts }: Pick<FormsParts, "wallMs" | "lessons" | "recentTexts">,
 ): SubmissionPart {
-  const contact = contactOf(posted);
+  const contact = findContact(posted);
   const receivedAtMs = wallMs();
   const sender = contact.email ?? contact.phone ?? "";
   const { score, reasons } = scoreSubmission(posted.fields, {
@@ -174,18 +174,18 @@ export function examine(
   const isSpam = score >= (form.threshold ?? defaultThreshold);
   return {
     formId: form.id,
-    verdict: posted.isTrapped ? "honeypot" : isSpam ? "spam" : "clean",
+    verdict: posted.isHoneypotFilled ? "honeypot" : isSpam ? "spam" : "clean",
     score,
-    reasons: posted.isTrapped ? ["honeypot_filled", ...reasons] : reasons,
+    reasons: posted.isHoneypotFilled ? ["honeypot_filled", ...reasons] : reasons,
     contact,
   };
 }
 
-/** An error reply with its status. Source: DECISIONS, Forms. */
-export const refuse = refuseBy(formErrors);
+/** Renders an error reply. Source: DECISIONS, Forms. */
+export const refuse = createErrorRenderer(formErrors);
 
-/** 202 `accepted`, or 200 `duplicate` with id and time of the first. Source: DECISIONS, Forms. */
-export function acknowledge(
+/** Renders 202 `accepted`, or 200 `duplicate` with the id and time of the first post. Source: DECISIONS, Forms. */
+function acknowledge(
   { kind, eventId, receivedAt }: Exclude<Outcome, { kind: "revoked" }>,
   headers: Readonly<Record<string, string>>,
 ): Reply {

@@ -1,22 +1,22 @@
 /**
- * `/held/{token}`: the page that a link in a digest opens. It shows a held submission, and releases it only when you
- * press the button, because mail scanners open links.
+ * Serves `/held/{token}`, the page that a link in a digest opens. It shows a held submission, and releases it only when
+ * the button is pressed, because mail scanners open links.
  */
 
 import { hash } from "node:crypto";
-import type { ReadBudget } from "../gate/rate.ts";
+import type { ReadRateLimiter } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { noStore, withHeader } from "../http/reply.ts";
 import { Unavailable } from "../store/pool.ts";
-import { type FoundHeld, type HeldLinkStore, readHeldLink } from "../store/serving/held_links.ts";
+import { type HeldLinkStore, type HeldLinkTarget, readHeldLink } from "../store/serving/held_links.ts";
 
 export interface HeldPageParts {
   readonly links: Pick<HeldLinkStore, "find" | "release">;
-  /** The secrets that may have signed a link. */
+  /** The secrets with which a valid link may be signed. */
   readonly secrets: readonly string[];
-  /** Spent by every request. */
-  readonly reads: ReadBudget;
+  /** The limiter for all requests to the page. */
+  readonly reads: ReadRateLimiter;
 }
 
 const style = `
@@ -31,7 +31,7 @@ blockquote { margin: 1rem 0; padding: .75rem 1rem; background: var(--quote); bor
 button { font: inherit; font-weight: 700; width: 100%; min-height: 3rem; border: 0; border-radius: .625rem; background: #0b7a4b; color: #fff; cursor: pointer; }
 `;
 
-/** The address contains the link, so no referrer and no index may keep it. */
+/** The URL authorizes the release, so it must not leak through referrers or search engines. */
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": noStore,
@@ -44,27 +44,27 @@ const headers = {
 } as const;
 
 /**
- * The handler, for every method. Chosen: the link itself authorizes; a second press changes nothing, and neither does
- * one after an operator has dismissed the submission.
+ * Returns the handler for every method of the path. Chosen: the link alone authorizes the release. The button has no
+ * effect on a submission that has been released, dismissed or erased.
  */
 export function heldPageHandler({ links, secrets, reads }: HeldPageParts): Handler {
-  const overBudget = reads.refuseBy((rateHeaders) => {
+  const refuseOverLimit = reads.guard((rateHeaders) => {
     const refused = page(429, "Too many attempts", "Wait a minute, then open the link again.");
     return { ...refused, headers: { ...refused.headers, ...rateHeaders } };
   });
   return async (exchange) => {
-    const refusal = overBudget(exchange);
+    const refusal = refuseOverLimit(exchange);
     if (refusal !== null) return refusal;
     const { method, clientAddress, params } = exchange;
     if (!/^(?:GET|HEAD|POST)$/.test(method)) {
-      return withHeader(page(405, "This page cannot do that", ""), "Allow", "GET, HEAD, POST");
+      return withHeader(page(405, "Method not allowed", ""), "Allow", "GET, HEAD, POST");
     }
     const link = readHeldLink(params.token as string, secrets);
     if (link === null) return notFound();
     try {
-      if (method !== "POST") return shown(await links.find(link));
+      if (method !== "POST") return submissionPage(await links.find(link));
       const state = await links.release(link, clientAddress);
-      return state === null ? notFound() : settled(state === "held" ? "released" : state);
+      return state === null ? notFound() : settledPage(state === "held" ? "released" : state);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return page(
@@ -84,10 +84,10 @@ function notFound(): Reply {
   );
 }
 
-function shown(found: FoundHeld | null): Reply {
-  if (found === null) return notFound();
-  if (found.state !== "held") return settled(found.state);
-  const { tenant, formKey, sender, excerpt } = found;
+function submissionPage(target: HeldLinkTarget | null): Reply {
+  if (target === null) return notFound();
+  if (target.state !== "held") return settledPage(target.state);
+  const { tenant, formKey, sender, excerpt } = target;
   return page(
     200,
     "Release this message?",
@@ -100,7 +100,7 @@ function shown(found: FoundHeld | null): Reply {
   );
 }
 
-function settled(state: Exclude<FoundHeld["state"], "held">): Reply {
+function settledPage(state: Exclude<HeldLinkTarget["state"], "held">): Reply {
   if (state === "released") {
     return page(
       200,

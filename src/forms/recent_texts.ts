@@ -1,28 +1,28 @@
-/** Counts the senders of recent texts: spam programs post one text under many names. */
+/** Counts the senders of recent texts, because spam programs post the same text under many names. */
 
 import { digest128 } from "../gate/post.ts";
 
-/** Chosen: many people send the same shorter text. */
+/** The minimum length of a counted text. Chosen: 60, because many people send the same short texts. */
 const comparedLengthMin = 60;
-/** Chosen: about a megabyte; a minute of posts at the full rate. */
+/** The maximum number of texts. Chosen: 5,000, which use about a megabyte and cover a minute at the maximum rate. */
 const textsMax = 5_000;
 const sendersMax = 8;
-const forgottenAfterMs = 24 * 60 * 60 * 1_000;
+const retentionMs = 24 * 60 * 60 * 1_000;
 
-/** The texts that this process has seen, as digests. */
+/** Stores digests of the texts that this process received recently, and of their senders. */
 export class RecentTexts {
   readonly #sendersByText = new Map<string, { readonly senders: Set<string>; readonly sinceMs: number }>();
 
-  /** Adds a text and its sender; returns how many others sent it within a day, at most seven. */
+  /** Adds a text; returns how many others posted it in the day since its first post, at most 7; 0 if it is short. */
   countOthers(text: string, sender: string, nowMs: number): number {
     if (text.length < comparedLengthMin) return 0;
     const key = digest128(text);
     const known = this.#sendersByText.get(key);
-    const entry = known !== undefined && nowMs - known.sinceMs < forgottenAfterMs
+    const entry = known !== undefined && nowMs - known.sinceMs < retentionMs
       ? known
       : { senders: new Set<string>(), sinceMs: nowMs };
     if (entry.senders.size < sendersMax) entry.senders.add(digest128(sender));
-    // Moves it to the end, so that the first is the oldest.
+    // Moves the text to the end, so that the least recently posted text is first.
     this.#sendersByText.delete(key);
     this.#sendersByText.set(key, entry);
     if (this.#sendersByText.size > textsMax) {

@@ -1,7 +1,7 @@
-/** The tenant forms routes. */
+/** Defines the routes of the forms surface. */
 
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
-import type { ReadBudget } from "../gate/rate.ts";
+import type { ReadRateLimiter } from "../gate/rate.ts";
 import type { Handler } from "../http/exchange.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
@@ -12,17 +12,17 @@ import { heldPageHandler, type HeldPageParts } from "./held_page.ts";
 interface FormsRouterParts extends FormsParts {
   readonly health: () => { readonly writable: boolean };
   readonly isDraining: () => boolean;
-  /** Spent by every route except the posts. */
-  readonly reads: ReadBudget;
+  /** The limiter for all requests except form posts. */
+  readonly reads: ReadRateLimiter;
   readonly documents: DocumentSource;
-  /** `null` if digests have no links. */
+  /** The dependencies of the page that links in digests open; `null` if digests have no links. */
   readonly held: Omit<HeldPageParts, "reads"> | null;
 }
 
-/** The surface's routes. Source: SPEC, Endpoints; DECISIONS, Decided since (Digest actions). */
+/** Returns the surface's router. Source: SPEC, Endpoints; DECISIONS, Decided since (Digest actions). */
 export function formsRouter(parts: FormsRouterParts): Router {
   const router = new Router({
-    beforeReads: parts.reads.refuseBy((headers) => refuse("rate_limited", { requestId: null, headers })),
+    beforeReads: parts.reads.guard((headers) => refuse("rate_limited", { requestId: null, headers })),
     notFound: ({ requestId }) => refuse("not_found", { requestId }),
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId }),
   })
@@ -34,7 +34,7 @@ export function formsRouter(parts: FormsRouterParts): Router {
   return routeDocuments(router, "forms", parts.documents);
 }
 
-/** 200 `ok`, or 503 when the store takes no writes or the process is stopping. Source: SPEC, Forms health. */
+/** Returns the handler for `GET /healthz`: 200, or 503 if the store is not writable or the process is stopping. */
 export function healthHandler(
   health: () => { readonly writable: boolean },
   isDraining: () => boolean,

@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` request header and the deduplication key of a post. */
+/** Parses the `Idempotency-Key` header, and derives the deduplication key for a post. */
 
 import { Buffer } from "node:buffer";
 import { limits } from "../contract/limits.ts";
@@ -8,23 +8,24 @@ import { lengthDetail } from "../lead/validate.ts";
 import type { Entry } from "../store/serving/accept.ts";
 import { digest128 } from "./post.ts";
 
-/** The parsed header: `bytes` are compared (a string when ASCII), `text` is for display. */
+/** The parsed header: `bytes` (a string if the value is printable ASCII) is hashed, and `text` is displayed. */
 type IdempotencyKey =
   | { readonly kind: "absent" }
+  /** The value is too long or contains a control character. */
   | { readonly kind: "too_long"; readonly detail: string }
   | { readonly kind: "repeated" } & BodyFault
   | { readonly kind: "present"; readonly bytes: Uint8Array | string; readonly text: string };
 
-/** A key that can be committed. */
+/** A parsed header with which a post can be committed; it may be absent. */
 export type UsableIdempotencyKey = Extract<IdempotencyKey, { kind: "absent" | "present" }>;
 
-const printable = /^[\x20-\x7e]*$/;
-// deno-lint-ignore no-control-regex -- HTTP forbids control characters, but a runtime may let them pass
-const controls = /[\u0000-\u001f\u007f-\u009f]/;
+const printableAscii = /^[\x20-\x7e]*$/;
+// deno-lint-ignore no-control-regex -- HTTP forbids control characters, but a runtime may accept them
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * Reads the header's lines, one character per byte. A blank value counts as absent; repeated lines are refused, even
- * when equal. The length is in code points for UTF-8, otherwise in bytes.
+ * Parses the header's lines, which have one character per byte. A blank value counts as absent; repeated lines are
+ * refused, even if equal. The length is measured in code points if the value is UTF-8, and in bytes otherwise.
  *
  * Source: SPEC, Limits; DECISIONS, The intake endpoint and Decided since.
  */
@@ -33,12 +34,12 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
     return {
       kind: "repeated",
       reason: "repeated_idempotency_key",
-      detail: `Idempotency-Key was sent ${further.length + 1} times; one is needed`,
+      detail: `Idempotency-Key was sent ${further.length + 1} times; send it once`,
     };
   }
   if (value.trim() === "") return { kind: "absent" };
-  // Nearly all keys are ASCII; decoding and counting costs ten times as much.
-  if (value.length <= limits.idempotencyKeyLengthMax && printable.test(value)) {
+  // A fast path, because nearly all keys are ASCII and decoding costs ten times as much.
+  if (value.length <= limits.idempotencyKeyLengthMax && printableAscii.test(value)) {
     return { kind: "present", bytes: value, text: value };
   }
   const bytes = Buffer.from(value, "latin1");
@@ -49,20 +50,23 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
       detail: lengthDetail("Idempotency-Key", text, limits.idempotencyKeyLengthMax),
     };
   }
-  if (controls.test(text)) {
-    return { kind: "too_long", detail: "Idempotency-Key has a control character; none is allowed" };
+  if (controlCharacter.test(text)) {
+    return { kind: "too_long", detail: "Idempotency-Key contains a control character" };
   }
   return { kind: "present", bytes, text };
 }
 
-/** The deduplication key of a post: its Idempotency-Key, or else its content. Leads and forms have separate spaces. */
-export function dedupe(
+/**
+ * Returns a post's deduplication key, which is derived from its `Idempotency-Key` or else from its content; leads and
+ * form submissions have separate namespaces.
+ */
+export function deduplicationKey(
   kind: Entry["kind"],
   key: UsableIdempotencyKey,
   contentDigest: string,
 ): Pick<Entry, "space" | "digest" | "contentDigest" | "idempotencyKey"> {
-  const [byKey, byContent] = kind === "lead" ? ["k", "c"] as const : ["K", "C"] as const;
+  const [keySpace, contentSpace] = kind === "lead" ? ["k", "c"] as const : ["K", "C"] as const;
   return key.kind === "present"
-    ? { space: byKey, digest: digest128(key.bytes), contentDigest, idempotencyKey: key.text }
-    : { space: byContent, digest: contentDigest, contentDigest, idempotencyKey: null };
+    ? { space: keySpace, digest: digest128(key.bytes), contentDigest, idempotencyKey: key.text }
+    : { space: contentSpace, digest: contentDigest, contentDigest, idempotencyKey: null };
 }

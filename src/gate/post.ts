@@ -1,4 +1,4 @@
-/** A key-gated post: body, authentication, rate limits, commit, and every refusal. */
+/** The steps that all posts with an API key share: decoding, authentication, rate limits, commit and refusals. */
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
@@ -12,23 +12,23 @@ import type { Committer } from "../store/serving/committer.ts";
 import type { ApiKey, KeyStore } from "../store/serving/lookup.ts";
 import type { Reference } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
-import type { Holder, HolderBudget, IpBudget, Spent } from "./rate.ts";
+import type { AuthenticatedRateLimiter, Bucket, IpRateLimiter, RateDecision } from "./rate.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-const encoded: BodyFault = {
-  detail: "the body has a Content-Encoding; it is needed without one, uncompressed",
+const encodedBody: BodyFault = {
+  detail: "the body has a Content-Encoding; send it uncompressed, without that header",
   reason: "content_encoding",
 };
 
 /**
- * The body's text, or the fault when it has a `Content-Encoding` or is not UTF-8. A byte order mark stays, because the
- * raw body is stored unchanged.
+ * Decodes a body; returns a fault if its `Content-Encoding` is not `identity` or it is not UTF-8. Keeps a byte order
+ * mark, because the raw body is stored unchanged.
  *
  * Source: DECISIONS, The lead envelope and The intake endpoint.
  */
-export function bodyText(exchange: Exchange, bytes: Uint8Array): string | BodyFault {
-  if (!isIdentity(exchange.header("content-encoding"))) return encoded;
+export function decodeBody(exchange: Exchange, bytes: Uint8Array): string | BodyFault {
+  if (!isIdentity(exchange.header("content-encoding"))) return encodedBody;
   try {
     return utf8.decode(bytes);
   } catch {
@@ -36,9 +36,9 @@ export function bodyText(exchange: Exchange, bytes: Uint8Array): string | BodyFa
   }
 }
 
-/** The fault of a body that the client did not finish. */
-export const brokenOff: BodyFault = {
-  detail: "the body did not arrive whole",
+/** The fault for a body that did not arrive in full. */
+export const incompleteBody: BodyFault = {
+  detail: "the body is incomplete",
   reason: "incomplete",
 };
 
@@ -47,27 +47,26 @@ function isIdentity(contentEncoding: string | undefined): boolean {
     contentEncoding.toLowerCase() === "identity";
 }
 
-/** The first 128 bits of a SHA-256 in hex: fits PostgreSQL's `uuid` and halves the index. */
+/** Returns the first 128 bits of the data's SHA-256 in hex; they fit PostgreSQL's `uuid` and halve the index's size. */
 export function digest128(data: string | Uint8Array): string {
   return hash("sha256", data, "hex").slice(0, 32);
 }
 
-/** The contents of an error body besides its code. */
-export interface Refusal {
-  /** `null` for responses made before the handler: 413 and the per-IP 429. */
+/** The members and headers of an error response, without its code. */
+interface Refusal {
+  /** The request id; `null` for 413 and the per-IP 429. */
   readonly requestId: string | null;
-  /** Failing fields and their reasons. */
+  /** The failing fields and their reasons. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** The fault in English, without any value; only with 400, 401 and 422. */
+  /** The fault in English, without values from the body; only for 400, 401 and 422. */
   readonly detail?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Renders an error reply with the status of its code. */
-export type Refuse<Code extends string> = (code: Code, refusal: Refusal) => Reply;
+type Refuse<Code extends string> = (code: Code, refusal: Refusal) => Reply;
 
-/** Renders the error replies of a table of codes. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
-export function refuseBy<Code extends string>(
+/** Returns a renderer for the codes in an error table. Source: SPEC, Error body; `detail`: DECISIONS, Decided since. */
+export function createErrorRenderer<Code extends string>(
   errors: Readonly<Record<Code, { readonly status: number }>>,
 ): Refuse<Code> {
   return (code, refusal) =>
@@ -79,9 +78,9 @@ export function refuseBy<Code extends string>(
     }, refusal.headers);
 }
 
-/** The dependencies of the gate. */
+/** The dependencies of a {@linkcode Post}. */
 export interface GateParts {
-  readonly ipBudget: IpBudget;
+  readonly ipLimiter: IpRateLimiter;
   readonly keys: KeyStore;
   readonly committer: Committer;
   readonly totals: Totals;
@@ -90,47 +89,48 @@ export interface GateParts {
   readonly nowMs: () => number;
 }
 
-/** The details of a refusal, besides the code. */
 export interface RefusalDetails extends Pick<Refusal, "fields" | "detail" | "headers"> {
   /** The fault for the log, without the caller's data. */
   readonly reason?: string;
-  /** The body is empty: a key check, which no total counts. */
+  /** Whether the body has no fields, so that the request is a key check and its refusal is not counted. */
   readonly empty?: boolean;
 }
 
 type GateCode = "unauthorized" | "not_accepting";
 
-// A 429 must stay cheap under a flood: a key that was active this recently is not looked up again for it.
-const limitedKeyAgeMaxMs = 1_000;
+// Before a 429, a key is looked up again only if the cached lookup is older than this, so that a flood stays cheap.
+const cachedKeyAgeMaxMs = 1_000;
 
-const inUrl: KeyFault = {
-  detail: "the key came in the URL, where logs keep it; have it replaced, and send the new one as X-API-Key",
+const keyInUrl: KeyFault = {
+  detail:
+    "the key came in the URL, which may be logged; have the key replaced, and send the new one as X-API-Key",
   reason: "key_in_url",
 };
-const elsewhere: KeyFault = {
+const keyInAuthorization: KeyFault = {
   detail: "the key came in Authorization; send it as X-API-Key",
   reason: "key_in_authorization",
 };
-const wholeKey = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/;
+const fullKey = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/;
 
-/** Whether an `Authorization` has a key in it, as a token or as the user name of `Basic`. */
-function authorized(value: string): boolean {
-  const [, basic = ""] = /^basic\s+(.*)$/i.exec(value) ?? [];
-  return keyInText.test(value) || keyInText.test(Buffer.from(basic, "base64").toString("latin1"));
+/** Whether an `Authorization` header contains a key or the start of one, in plain text or in `Basic` credentials. */
+function containsKey(authorization: string): boolean {
+  const [, credentials = ""] = /^basic\s+(.*)$/i.exec(authorization) ?? [];
+  return keyInText.test(authorization) ||
+    keyInText.test(Buffer.from(credentials, "base64").toString("latin1"));
 }
 
-const unspent: Spent = { allowed: true, headers: {} };
+const noLimit: RateDecision = { isAllowed: true, headers: {} };
 
-/** One post; collects the budgets and the key holder as it passes the guards. */
+/** A request to a POST endpoint, with the decisions of the rate limiters and the authenticated key. */
 export class Post<Code extends string> {
-  /** Arrival time, on the clock of {@linkcode GateParts}. */
+  /** The time of arrival according to {@linkcode GateParts.nowMs}. */
   readonly arrivedAtMs: number;
   readonly #exchange: Exchange;
   readonly #parts: GateParts;
   readonly #refuse: Refuse<Code | GateCode>;
-  #ofAddress = unspent;
-  #spent = unspent;
-  #holder: { readonly key: ApiKey; readonly digest: string; readonly isCached: boolean } | null = null;
+  #addressDecision = noLimit;
+  #lastDecision = noLimit;
+  #authenticated: { readonly key: ApiKey; readonly digest: string; readonly isCached: boolean } | null = null;
 
   constructor(exchange: Exchange, parts: GateParts, refuse: Refuse<Code | GateCode>) {
     this.#exchange = exchange;
@@ -139,27 +139,28 @@ export class Post<Code extends string> {
     this.arrivedAtMs = parts.nowMs();
   }
 
-  /** Headers that report the budgets charged so far. */
-  get headers(): Spent["headers"] {
-    return this.#spent.headers;
+  /** The headers for the rate limits that were checked so far; after a 503, only for the address's limit. */
+  get headers(): RateDecision["headers"] {
+    return this.#lastDecision.headers;
   }
 
+  /** Applies the limit for the client address; returns whether the request is allowed. */
   allowAddress(): boolean {
-    const { ipBudget, reference } = this.#parts;
-    this.#ofAddress = ipBudget.spend(
+    const { ipLimiter, reference } = this.#parts;
+    this.#addressDecision = ipLimiter.allow(
       this.#exchange.clientAddress,
       reference().ipLimits,
       this.arrivedAtMs,
     );
-    this.#spent = this.#ofAddress;
-    return this.#spent.allowed;
+    this.#lastDecision = this.#addressDecision;
+    return this.#lastDecision.isAllowed;
   }
 
   /**
-   * The active key in `X-API-Key`, or `null`. A wrong checksum or the other surface's key costs no query. Sets the
-   * key's id for the access log.
+   * Returns the active key in `X-API-Key`, or `null`; sets the exchange's `keyId` for the access log. A key with a
+   * wrong checksum or for the other surface causes no query.
    *
-   * @throws {Unavailable} when the store cannot be read
+   * @throws {Unavailable} if the store cannot be read
    */
   authenticate(surface: KeySurface): ApiKey | null | Promise<ApiKey | null> {
     const { keys } = this.#parts;
@@ -167,19 +168,19 @@ export class Post<Code extends string> {
     if (keySurface(text) !== surface) return null;
     const digest = hash("sha256", text, "hex");
     const cached = keys.cached(digest);
-    if (cached !== null) return this.#held(cached, digest, true);
-    return keys.find(digest).then((key) => key === null ? null : this.#held(key, digest, false));
+    if (cached !== null) return this.#setAuthenticated(cached, digest, true);
+    return keys.find(digest).then((key) => key === null ? null : this.#setAuthenticated(key, digest, false));
   }
 
-  #held(key: ApiKey, digest: string, isCached: boolean): ApiKey {
+  #setAuthenticated(key: ApiKey, digest: string, isCached: boolean): ApiKey {
     this.#exchange.keyId = String(key.id);
-    this.#holder = { key, digest, isCached };
+    this.#authenticated = { key, digest, isCached };
     return key;
   }
 
   /**
-   * 401 for a request without an active key. `detail` comes from the request alone; whether a key exists changes neither
-   * the response nor its time.
+   * Renders 401 for a request without an active key. `detail` depends only on the request; neither the response nor its
+   * timing reveals whether a key exists.
    *
    * Source: DECISIONS, Decided since (401).
    */
@@ -188,80 +189,86 @@ export class Post<Code extends string> {
     const text = this.#exchange.header("x-api-key") ?? "";
     if (text.trim() !== "") return this.refuse("unauthorized", keyFault(text, surface) ?? {});
     if (keyInText.test(query)) {
-      this.#expose(query);
-      return this.refuse("unauthorized", inUrl);
+      this.#reportExposedKey(query);
+      return this.refuse("unauthorized", keyInUrl);
     }
-    const inAuthorization = authorized(this.#exchange.header("authorization") ?? "");
-    return this.refuse("unauthorized", inAuthorization ? elsewhere : {});
+    const isInAuthorization = containsKey(this.#exchange.header("authorization") ?? "");
+    return this.refuse("unauthorized", isInAuthorization ? keyInAuthorization : {});
   }
 
-  /** Counts and logs an active key in a query, which proxies and logs have seen. The 401 does not wait for it. */
-  #expose(query: string): void {
+  /**
+   * Counts and logs an active key in the query string, because proxies may have logged it; the 401 does not wait for the
+   * lookup.
+   */
+  #reportExposedKey(query: string): void {
     const { keys, totals } = this.#parts;
     const { requestId } = this.#exchange;
-    const [text = ""] = wholeKey.exec(query) ?? [];
+    const [text = ""] = fullKey.exec(query) ?? [];
     if (keySurface(text) === null) return;
     keys.find(hash("sha256", text, "hex")).then(
       (key) => key !== null && totals.exposed(key.id, requestId),
-      // The store is away, and the caller has been told to replace the key.
+      // The store may be unavailable; the 401 still tells the caller to replace the key.
       () => {},
     );
   }
 
-  allowHolder(budget: HolderBudget, holder: Holder): boolean {
-    this.#spent = budget.spend(holder, this.#ofAddress, this.#parts.nowMs());
-    return this.#spent.allowed;
+  /** Applies the limit for the key or tenant; returns whether the request is allowed. */
+  allowAuthenticated(limiter: AuthenticatedRateLimiter, bucket: Bucket): boolean {
+    this.#lastDecision = limiter.allow(bucket, this.#addressDecision, this.#parts.nowMs());
+    return this.#lastDecision.isAllowed;
   }
 
-  /** Commits the entry; `revoked` when the key is no longer active. */
+  /** Commits an entry; the outcome is `revoked` if the key is no longer active. */
   commit(entry: Entry): Promise<Outcome> {
     const { committer, keys, totals } = this.#parts;
     return committer.commit(entry).then((outcome) => {
       if (outcome.kind !== "revoked") totals.used(entry.keyId, outcome.receivedAt);
-      else if (this.#holder !== null) keys.forget(this.#holder.digest);
+      else if (this.#authenticated !== null) keys.forget(this.#authenticated.digest);
       return outcome;
     });
   }
 
   /**
-   * Renders a refusal and counts it. A cached key is looked up again first: if it has been revoked, the answer is 401.
+   * Renders a refusal, and counts it if a key was authenticated. First looks up a cached key again, and renders 401
+   * instead if it has been revoked.
    *
    * Source: DECISIONS, The intake endpoint (key check, what a refused request leaves).
    *
-   * @throws {Unavailable} when the store cannot be read
+   * @throws {Unavailable} if the store cannot be read
    */
   async refuse(code: Code | "unauthorized", fault: RefusalDetails = {}): Promise<Reply> {
-    const holder = this.#holder;
-    this.#exchange.reason = reasonOf(fault);
-    if (holder === null || code === "unauthorized") return this.#reply(code, fault);
+    const authenticated = this.#authenticated;
+    this.#exchange.reason = logReason(fault);
+    if (authenticated === null || code === "unauthorized") return this.#reply(code, fault);
     if (await this.#isRevoked(code)) {
       this.#exchange.reason = null;
       return this.#reply("unauthorized");
     }
-    if (!fault.empty) this.#parts.totals.refused(holder.key.id, code, fault.fields);
+    if (!fault.empty) this.#parts.totals.refused(authenticated.key.id, code, fault.fields);
     return this.#reply(code, fault);
   }
 
   /** Renders 503 for {@linkcode Unavailable}, and rethrows any other error. */
   refuseUnavailable(error: unknown): Reply {
     if (!(error instanceof Unavailable)) throw error;
-    this.#spent = this.#ofAddress;
+    this.#lastDecision = this.#addressDecision;
     return this.#reply("not_accepting");
   }
 
   async #isRevoked(code: string): Promise<boolean> {
-    if (this.#holder === null || !this.#holder.isCached) return false;
-    const { digest } = this.#holder;
+    if (this.#authenticated === null || !this.#authenticated.isCached) return false;
+    const { digest } = this.#authenticated;
     const { keys } = this.#parts;
-    if (code === "rate_limited" && keys.cached(digest, limitedKeyAgeMaxMs) !== null) return false;
+    if (code === "rate_limited" && keys.cached(digest, cachedKeyAgeMaxMs) !== null) return false;
     return await keys.find(digest) === null;
   }
 
   #reply(code: Code | GateCode, { fields, detail, headers }: RefusalDetails = {}): Reply {
-    // Produced before the handler. Source: SPEC, Error body.
-    const isEarly = code === "body_too_large" || code === "rate_limited" && this.#holder === null;
+    // A 413 and the per-IP 429 have no request id in the body. Source: SPEC, Error body.
+    const omitsRequestId = code === "body_too_large" ||
+      code === "rate_limited" && this.#authenticated === null;
     return this.#refuse(code, {
-      requestId: isEarly ? null : this.#exchange.requestId,
+      requestId: omitsRequestId ? null : this.#exchange.requestId,
       ...(fields === undefined ? {} : { fields }),
       ...(detail === undefined ? {} : { detail }),
       headers: headers === undefined ? this.headers : { ...this.headers, ...headers },
@@ -269,8 +276,10 @@ export class Post<Code extends string> {
   }
 }
 
-/** The failing fields and other reasons, in names of the service or the operator only. */
-function reasonOf({ fields = {}, reason }: RefusalDetails): string | null {
-  const failing = Object.entries(fields).map(([name, why]) => `${name} ${why}`);
+/**
+ * Returns the failing fields and any other reason for the log, or `null`; field names never come from the caller.
+ */
+function logReason({ fields = {}, reason }: RefusalDetails): string | null {
+  const failing = Object.entries(fields).map(([name, fieldReason]) => `${name} ${fieldReason}`);
   return [...failing, ...(reason === undefined ? [] : [reason])].join(", ") || null;
 }

@@ -1,62 +1,63 @@
 /**
- * Rate limits before the key (per address) and after it (per key or tenant), their headers, and the limit on public
- * reads.
+ * Rate limits for posts, before authentication (per address) and after it (per key or tenant), and for public reads.
  */
 
 import { getRandomValues } from "node:crypto";
 import type { Rate } from "../contract/limits.ts";
-import { addBudget, type Budget } from "../contract/rate_headers.ts";
+import { addRateLimit, type RateLimitState } from "../contract/rate_headers.ts";
 import { limiterKey, type Networks, parseNetworks } from "../http/addresses.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { type Allowance, type Seed, TokenBucketLimiter } from "../limiter/token_bucket.ts";
 import type { IpLimit } from "../store/serving/reference.ts";
 
-/** The result of charging one request: the decision, and the headers that report the rest of the budget. */
-export interface Spent {
-  readonly allowed: boolean;
+/** Whether a request is allowed, and the headers that report the state of its rate limits. */
+export interface RateDecision {
+  readonly isAllowed: boolean;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Takes 4 MiB; counts the requests of this process. */
-function newLimiter(): TokenBucketLimiter {
+/** Creates a limiter for this process; it occupies 4 MiB. */
+function createLimiter(): TokenBucketLimiter {
   const [low, high] = getRandomValues(new Uint32Array(2)) as unknown as Seed;
   return new TokenBucketLimiter({ keysMax: 100_000, seed: [low, high] });
 }
 
-/** Counts by client address before authentication; IPv6 by /64. */
-export class IpBudget {
-  readonly #limiter = newLimiter();
+/** Limits requests by client address (IPv6: by /64), before authentication. */
+export class IpRateLimiter {
+  readonly #limiter = createLimiter();
   readonly #rate: Rate;
   #raised: readonly { networks: Networks; rate: Rate }[] = [];
-  #raisedFrom: readonly IpLimit[] = [];
+  #parsedFrom: readonly IpLimit[] = [];
 
   constructor(rate: Rate) {
     this.#rate = rate;
   }
 
-  /** Charges one request to an address; `raised` are limits agreed for certain networks. */
-  spend(address: string, raised: readonly IpLimit[], nowMs: number): Spent {
-    const rate = this.#rateOf(address, raised);
-    return spentOf({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
+  /**
+   * Applies the limit for an address to a request; `raised` contains the limits that the operator has raised for
+   * networks.
+   */
+  allow(address: string, raised: readonly IpLimit[], nowMs: number): RateDecision {
+    const rate = this.#rateFor(address, raised);
+    return toDecision({ name: "ip", rate }, this.#limiter.allow(limiterKey(address), rate, nowMs), null);
   }
 
-  #rateOf(address: string, raised: readonly IpLimit[]): Rate {
+  #rateFor(address: string, raised: readonly IpLimit[]): Rate {
     if (raised.length === 0) return this.#rate;
-    if (raised !== this.#raisedFrom) {
-      this.#raisedFrom = raised;
+    if (raised !== this.#parsedFrom) {
+      this.#parsedFrom = raised;
       this.#raised = raised.map(({ network, rate }) => ({ networks: parseNetworks(network), rate }));
     }
-    const found = this.#raised.find(({ networks }) => networks.contains(address));
-    return found === undefined ? this.#rate : higher(found.rate, this.#rate);
+    const limit = this.#raised.find(({ networks }) => networks.contains(address));
+    return limit === undefined ? this.#rate : higherRate(limit.rate, this.#rate);
   }
 }
 
 /**
- * Counts public reads by client address. An allowed read has no RateLimit headers, because caches may share the
- * response.
+ * Limits public reads by client address. Allowed reads get no RateLimit headers, because caches may share the response.
  */
-export class ReadBudget {
-  readonly #limiter = newLimiter();
+export class ReadRateLimiter {
+  readonly #limiter = createLimiter();
   readonly #rate: Rate;
   readonly #nowMs: () => number;
 
@@ -66,30 +67,31 @@ export class ReadBudget {
   }
 
   /**
-   * Returns a router's guard: charges the address, and refuses over the limit; `refuse` gets the headers of the 429.
+   * Returns a guard for a router, which returns `null` for an allowed read, otherwise the reply that `refuse` renders
+   * with the rate limit headers.
    */
-  refuseBy(
+  guard(
     refuse: (headers: Readonly<Record<string, string>>) => Reply,
   ): (exchange: Exchange) => Reply | null {
     return ({ clientAddress }) => {
       const allowance = this.#limiter.allow(limiterKey(clientAddress), this.#rate, this.#nowMs());
-      return allowance.allowed
+      return allowance.isAllowed
         ? null
-        : refuse(spentOf({ name: "ip", rate: this.#rate }, allowance, null).headers);
+        : refuse(toDecision({ name: "ip", rate: this.#rate }, allowance, null).headers);
     };
   }
 }
 
-/** The party that a budget counts: an intake key, or a tenant on the forms surface. */
-export interface Holder {
+/** The token bucket of an intake key, a tenant, or a forms key with a raised limit. */
+export interface Bucket {
   readonly id: number | string;
-  /** The raised limit in force, or `null` for the published one. */
+  /** The raised limit in force; `null` if the published limit applies. */
   readonly raisedRate: Rate | null;
 }
 
-/** Counts by key or tenant, after authentication. */
-export class HolderBudget {
-  readonly #limiter = newLimiter();
+/** Limits requests by key or tenant, after authentication. */
+export class AuthenticatedRateLimiter {
+  readonly #limiter = createLimiter();
   readonly #name: "key" | "tenant";
   readonly #rate: Rate;
 
@@ -98,27 +100,27 @@ export class HolderBudget {
     this.#rate = rate;
   }
 
-  /** Charges one request to a holder; the headers report both budgets. */
-  spend({ id, raisedRate }: Holder, ip: Spent, nowMs: number): Spent {
-    const rate = raisedRate === null ? this.#rate : higher(raisedRate, this.#rate);
-    return spentOf({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
+  /** Applies a bucket's limit to a request; the headers also report `ip`, the decision for the address. */
+  allow({ id, raisedRate }: Bucket, ip: RateDecision, nowMs: number): RateDecision {
+    const rate = raisedRate === null ? this.#rate : higherRate(raisedRate, this.#rate);
+    return toDecision({ name: this.#name, rate }, this.#limiter.allow(String(id), rate, nowMs), ip);
   }
 }
 
-/** A limit raised for one surface applies to both, and lowers neither. */
-function higher(raised: Rate, published: Rate): Rate {
+/** Returns the higher rate and the higher burst, because a raised limit applies to surfaces with different published limits. */
+function higherRate(raised: Rate, published: Rate): Rate {
   return {
     perMinute: Math.max(raised.perMinute, published.perMinute),
     burst: Math.max(raised.burst, published.burst),
   };
 }
 
-function spentOf(
-  { name, rate }: Pick<Budget, "name" | "rate">,
-  { allowed, remaining, resetSeconds, retryAfterSeconds }: Allowance,
-  before: Spent | null,
-): Spent {
-  const headers = addBudget({ name, rate, remaining, resetSeconds }, before?.headers ?? null);
-  if (!allowed) headers["Retry-After"] = String(retryAfterSeconds);
-  return { allowed, headers };
+function toDecision(
+  { name, rate }: Pick<RateLimitState, "name" | "rate">,
+  { isAllowed, remaining, resetSeconds, retryAfterSeconds }: Allowance,
+  earlier: RateDecision | null,
+): RateDecision {
+  const headers = addRateLimit({ name, rate, remaining, resetSeconds }, earlier?.headers ?? null);
+  if (!isAllowed) headers["Retry-After"] = String(retryAfterSeconds);
+  return { isAllowed, headers };
 }

@@ -1,9 +1,9 @@
-/** The `Accept-Encoding` header. RFC 9110, section 12.5.3. */
+/** Content negotiation by `Accept-Encoding` (RFC 9110, section 12.5.3). */
 
-/** Weights by content coding in lower case; `*` for all others. */
-export type Weights = ReadonlyMap<string, number>;
+/** The weights by content coding in lower case; the weight of `*` applies to all codings that are not listed. */
+type Weights = ReadonlyMap<string, number>;
 
-/** Parses the header, skipping malformed members; no header gives no weights. */
+/** Parses `Accept-Encoding` and ignores malformed members. */
 export function parseAcceptEncoding(header: string | undefined): Weights {
   const weights = new Map<string, number>();
   for (const member of (header ?? "").toLowerCase().split(",")) {
@@ -16,21 +16,21 @@ export function parseAcceptEncoding(header: string | undefined): Weights {
 
 const aliases: Readonly<Record<string, string>> = { "x-gzip": "gzip" };
 
-/** A coding's weight; 0 is refused. */
+/** Returns a coding's weight; 0 means not acceptable. */
 export function weightOf(weights: Weights, coding: string): number {
   const weight = weights.get(coding) ?? weights.get("*");
   if (coding !== "identity") return weight ?? 0;
-  // Unnamed, it is acceptable as a last resort.
+  // Without a weight, the identity coding is acceptable, but preferred least.
   return weight ?? Number.MIN_VALUE;
 }
 
-/** The preferred coding of `available`, the first on a tie, or `null`; uncoded is `identity`. */
+/** Returns the available coding with the highest weight (the first, if there is a tie); `null` if none is acceptable. */
 export function preferredCoding<T extends string>(weights: Weights, available: readonly T[]): T | null {
-  let best: T | null = null;
-  let bestWeight = 0;
+  let preferred: T | null = null;
+  let preferredWeight = 0;
   for (const coding of available) {
     const weight = weightOf(weights, coding);
-    if (weight > bestWeight) [best, bestWeight] = [coding, weight];
+    if (weight > preferredWeight) [preferred, preferredWeight] = [coding, weight];
   }
-  return best;
+  return preferred;
 }

@@ -1,8 +1,8 @@
-/** Client addresses: canonical text, CIDR networks and `X-Forwarded-For`. */
+/** IP addresses: canonical text, CIDR networks and `X-Forwarded-For`. */
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** An address as eight 16-bit groups; IPv4 as IPv4-mapped IPv6. */
+/** The eight 16-bit groups of an IPv6 address; IPv4 is mapped to IPv6. */
 type Groups = readonly number[];
 
 interface Network {
@@ -11,13 +11,13 @@ interface Network {
   readonly isV4: boolean;
 }
 
-/** The canonical text of an address (IPv6 per RFC 5952, IPv4-mapped as IPv4, without a zone), or `null`. */
+/** Returns an address in canonical form (RFC 5952; IPv4-mapped IPv6 as IPv4), without a zone; `null` if invalid. */
 export function canonicalAddress(text: string): string | null {
   const groups = parseAddress(text);
   return groups === null ? null : formatAddress(groups);
 }
 
-/** The 4 or 16 bytes of an address in network order, or `null`. */
+/** Returns the 4 or 16 bytes of an address in network order; `null` if invalid. */
 export function addressBytes(text: string): Uint8Array | null {
   const groups = parseAddress(text);
   if (groups === null) return null;
@@ -26,7 +26,6 @@ export function addressBytes(text: string): Uint8Array | null {
   );
 }
 
-/** A set of networks; see {@linkcode parseNetworks}. */
 export class Networks {
   readonly #networks: readonly Network[];
 
@@ -43,15 +42,14 @@ export class Networks {
     if (this.isEmpty) return false;
     const groups = parseAddress(address);
     if (groups === null) return false;
-    const isV4 = isMapped(groups);
+    const isV4 = isV4Mapped(groups);
     return this.#networks.some((network) => network.isV4 === isV4 && isWithin(groups, network));
   }
 }
 
 /**
- * Parses networks separated by commas or white space; a bare address is a network of one, and host bits are ignored.
- *
- * Throws a `RangeError` that names the first invalid entry.
+ * Parses CIDR networks separated by commas or white space. Ignores host bits, and accepts an address without a prefix.
+ * Throws a `RangeError` that quotes the first invalid entry.
  */
 export function parseNetworks(list: string): Networks {
   return new Networks(list.split(/[\s,]+/).filter((entry) => entry !== "").map(parseNetwork));
@@ -67,24 +65,19 @@ function parseNetwork(entry: string): Network {
     throw new RangeError(`${JSON.stringify(entry)} is not a network in CIDR notation`);
   }
   const prefixBits = isV4 ? bits + 96 : bits;
-  return { groups, prefixBits, isV4: isMapped(groups) && prefixBits >= 96 };
+  return { groups, prefixBits, isV4: isV4Mapped(groups) && prefixBits >= 96 };
 }
 
 const privateNetworks = parseNetworks(
   "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 ::1 fc00::/7 fe80::/10",
 );
 
-/**
- * Whether an address is loopback, link-local or private (RFC 1918, RFC 4193), or `localhost`. `0.0.0.0`, `::` and
- * 100.64.0.0/10 (shared with a carrier's other customers) are public.
- */
+/** Whether an address is `localhost`, loopback, link-local or private (RFC 1918, RFC 4193); `0.0.0.0` is not. */
 export function isPrivateOrLoopback(address: string): boolean {
   return address.toLowerCase() === "localhost" || privateNetworks.contains(address);
 }
 
-/**
- * The key of per-client limits: an IPv4 address, or an IPv6 /64, which is what a customer gets. `address` is canonical.
- */
+/** Returns a canonical address's rate limit key: for IPv6, the /64 network, which providers assign to one customer. */
 export function limiterKey(address: string): string {
   if (!address.includes(":")) return address;
   const groups = parseAddress(address);
@@ -92,8 +85,8 @@ export function limiterKey(address: string): string {
 }
 
 /**
- * The client behind trusted proxies: the right-most untrusted address in `X-Forwarded-For`, or the left-most if all are
- * trusted. Anything left of an unreadable entry is ignored. `peer` is canonical and trusted.
+ * Returns the client behind trusted proxies: the rightmost untrusted address in `X-Forwarded-For`, or the leftmost if
+ * all are trusted. Ignores everything left of an invalid entry. `peer` is canonical and trusted.
  */
 export function forwardedClient(forwardedFor: string, options: { peer: string; trusted: Networks }): string {
   let client = options.peer;
@@ -107,7 +100,10 @@ export function forwardedClient(forwardedFor: string, options: { peer: string; t
   return client;
 }
 
-/** Proxies write `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`. */
+/**
+ * Returns the canonical address in an entry, or `null`. Proxies write entries in these forms: `192.0.2.1`,
+ * `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+ */
 function hopAddress(hop: string): string | null {
   const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1];
   if (bracketed !== undefined) return isIPv6(bracketed) ? canonicalAddress(bracketed) : null;
@@ -115,31 +111,31 @@ function hopAddress(hop: string): string | null {
 }
 
 function parseAddress(text: string): Groups | null {
-  if (isIPv4(text)) return [0, 0, 0, 0, 0, 0xffff, ...pairs(text)];
+  if (isIPv4(text)) return [0, 0, 0, 0, 0, 0xffff, ...parseDottedGroups(text)];
   if (!isIPv6(text)) return null;
   let address = text.split("%", 1)[0] as string;
   const dotted = address.slice(address.lastIndexOf(":") + 1);
   if (dotted.includes(".")) {
-    const [high, low] = pairs(dotted);
+    const [high, low] = parseDottedGroups(dotted);
     address = `${address.slice(0, -dotted.length)}${high.toString(16)}:${low.toString(16)}`;
   }
   const [left = "", right] = address.split("::");
-  const before = hexGroups(left);
+  const before = parseHexGroups(left);
   if (right === undefined) return before;
-  const after = hexGroups(right);
+  const after = parseHexGroups(right);
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-function pairs(dotted: string): [number, number] {
+function parseDottedGroups(dotted: string): [number, number] {
   const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
   return [a * 256 + b, c * 256 + d];
 }
 
-function hexGroups(text: string): number[] {
+function parseHexGroups(text: string): number[] {
   return text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
 }
 
-function isMapped(groups: Groups): boolean {
+function isV4Mapped(groups: Groups): boolean {
   return groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
 }
 
@@ -152,7 +148,7 @@ function isWithin(groups: Groups, network: Network): boolean {
 }
 
 function formatAddress(groups: Groups): string {
-  if (isMapped(groups)) {
+  if (isV4Mapped(groups)) {
     return groups.slice(6).map((group) => `${group >> 8}.${group & 0xff}`).join(".");
   }
   const { start, length } = longestZeroRun(groups);
@@ -162,23 +158,22 @@ function formatAddress(groups: Groups): string {
 }
 
 function longestZeroRun(groups: Groups): { start: number; length: number } {
-  let best = { start: 0, length: 0 };
+  let longest = { start: 0, length: 0 };
   for (let start = 0; start < 8; start++) {
     let length = 0;
     while (groups[start + length] === 0) length++;
-    if (length > best.length) best = { start, length };
+    if (length > longest.length) longest = { start, length };
   }
-  return best;
+  return longest;
 }
 
 const loopback = parseNetworks("127.0.0.0/8, ::1");
 
-/** Whether a URL's host is this machine; IPv6 is in brackets. */
+/** Whether a URL's host name is `localhost` or a loopback address. */
 export function isLoopbackHostname(hostname: string): boolean {
   return hostname === "localhost" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Whether an address is loopback. */
 export function isLoopback(address: string): boolean {
   return loopback.contains(address);
 }

@@ -1,6 +1,5 @@
 /** The shared style sheet of the site, the playground, the briefs and the plan pages. */
 
-/** CSS: light and dark colors, text, links, fields, buttons and tables. */
 export const baseStyle = `
 :root {
   --paper: #fbfaf7;
@@ -70,7 +69,7 @@ button, a[href*="/buy/"] {
 }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-/* Only a script can copy, and only a script makes these. */
+/* Only a script adds these buttons. */
 .copy {
   display: block;
   margin: 0 0 0.3rem auto;
@@ -81,7 +80,7 @@ th, td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--l
   min-height: 2.1rem;
   padding: 0.15rem 0.8rem;
 }
-/* Said to those who do not see it. */
+/* For screen readers only. */
 .unseen {
   position: absolute;
   width: 1px;
@@ -93,7 +92,7 @@ th, td { text-align: left; vertical-align: top; border-bottom: 1px solid var(--l
 }
 @media (max-width: 40rem) {
   .copy { min-height: 2.75rem; }
-  /* With smaller text a phone zooms into every field that is tapped. */
+  /* With a smaller font, phones zoom in when you tap a field. */
   input, select, textarea { font-size: 1rem !important; }
 }
 @media (prefers-reduced-motion: no-preference) {

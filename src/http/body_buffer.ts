@@ -1,45 +1,43 @@
-/** Collects bytes up to a cap. */
-
 import { Buffer } from "node:buffer";
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 /**
- * A growing buffer. The first piece is kept as it is, usually the whole body; later pieces are copied into a buffer
- * that doubles, so tiny pieces cost neither quadratic copies nor an object each.
+ * Collects chunks up to a cap. Keeps the first chunk, usually the whole body, and copies later ones into a buffer that
+ * doubles, so that tiny chunks cost neither quadratic copying nor an object each.
  */
 export class BodyBuffer {
   readonly #bytesMax: number;
-  readonly #expected: number;
-  #room: Buffer = nothing;
+  readonly #expectedBytes: number;
+  #buffer: Buffer = noBytes;
   #length = 0;
 
-  /** `expected` is the announced length, a hint. */
+  /** `expected` is the announced length, which sizes the first allocation. */
   constructor({ bytesMax = Infinity, expected = 0 }: { bytesMax?: number; expected?: number } = {}) {
     this.#bytesMax = bytesMax;
-    this.#expected = Math.min(expected, bytesMax);
+    this.#expectedBytes = Math.min(expected, bytesMax);
   }
 
-  /** Appends a piece, which must not change afterwards; over the cap it clears the buffer and returns `false`. */
-  append(piece: Buffer): boolean {
-    const length = this.#length + piece.length;
+  /** Appends a chunk, which must not change afterwards; above the cap, clears the buffer and returns `false`. */
+  append(chunk: Buffer): boolean {
+    const length = this.#length + chunk.length;
     if (length > this.#bytesMax) {
       this.clear();
       return false;
     }
-    if (this.#length === 0) this.#room = piece;
+    if (this.#length === 0) this.#buffer = chunk;
     else {
-      // The first piece fills its room, so its memory is never written to.
-      if (length > this.#room.length) this.#grow(length);
-      piece.copy(this.#room, this.#length);
+      // The first chunk has no spare room, so its memory is never overwritten.
+      if (length > this.#buffer.length) this.#grow(length);
+      chunk.copy(this.#buffer, this.#length);
     }
     this.#length = length;
     return true;
   }
 
-  /** Releases the bytes; those returned before stay valid. */
+  /** Empties the buffer; the bytes that {@linkcode bytes} returned earlier stay valid. */
   clear(): void {
-    this.#room = nothing;
+    this.#buffer = noBytes;
     this.#length = 0;
   }
 
@@ -48,12 +46,14 @@ export class BodyBuffer {
   }
 
   get bytes(): Buffer {
-    return this.#length === this.#room.length ? this.#room : this.#room.subarray(0, this.#length);
+    return this.#length === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.#length);
   }
 
-  #grow(needed: number): void {
-    const room = Buffer.allocUnsafeSlow(Math.max(this.#expected, Math.min(this.#bytesMax, 2 * needed)));
-    this.#room.copy(room, 0, 0, this.#length);
-    this.#room = room;
+  #grow(neededBytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(
+      Math.max(this.#expectedBytes, Math.min(this.#bytesMax, 2 * neededBytes)),
+    );
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
   }
 }

@@ -1,11 +1,10 @@
-/** Deadlines in a sorted linked list that one interval checks, instead of a timer each. */
+/** Deadlines in a sorted linked list, which its owner sweeps; one timer per deadline would cost more. */
 
 /** A member of at most one {@linkcode Deadlines} list. */
 export interface Timed {
   deadline: Deadline | null;
 }
 
-/** A node of the list. */
 export interface Deadline {
   readonly owner: Timed;
   readonly list: object;
@@ -14,7 +13,7 @@ export interface Deadline {
   next: Deadline | null;
 }
 
-/** Members with `boundMs` from when they are added; time is passed in. */
+/** A list whose members expire `boundMs` after they are added, or at a chosen time. */
 export class Deadlines<T extends Timed> {
   readonly boundMs: number;
   #head: Deadline | null = null;
@@ -24,17 +23,15 @@ export class Deadlines<T extends Timed> {
     this.boundMs = boundMs;
   }
 
-  /** The earliest deadline, or `null`. */
   get firstAtMs(): number | null {
     return this.#head?.atMs ?? null;
   }
 
-  /** Adds an unlisted member with the deadline `nowMs + boundMs`. */
   add(owner: T, nowMs: number): void {
     this.addAt(owner, nowMs + this.boundMs);
   }
 
-  /** Adds an unlisted member with its own deadline, which is usually the latest. */
+  /** Adds a member that is in no list; takes constant time if its deadline is the latest. */
   addAt(owner: T, atMs: number): void {
     let previous = this.#tail;
     while (previous !== null && previous.atMs > atMs) previous = previous.previous;
@@ -47,7 +44,7 @@ export class Deadlines<T extends Timed> {
     owner.deadline = node;
   }
 
-  /** Removes a member; does nothing if it is not in this list. */
+  /** Does nothing if the member is not in this list. */
   remove(owner: T): void {
     const node = owner.deadline;
     if (node === null || node.list !== this) return;
@@ -56,17 +53,17 @@ export class Deadlines<T extends Timed> {
     if (node.next === null) this.#tail = node.previous;
     else node.next.previous = node.previous;
     owner.deadline = null;
-    // Unlinked, or an old node would keep its neighbors alive until a major collection.
+    // Without this, a removed node in the old generation would keep its neighbors alive until a major garbage collection.
     node.previous = null;
     node.next = null;
   }
 
-  /** Removes every expired member and passes it to `expired`. */
-  sweep(nowMs: number, expired: (owner: T) => void): void {
+  /** Removes every expired member and passes it to `onExpired`. */
+  sweep(nowMs: number, onExpired: (owner: T) => void): void {
     while (this.#head !== null && this.#head.atMs <= nowMs) {
       const owner = this.#head.owner as T;
       this.remove(owner);
-      expired(owner);
+      onExpired(owner);
     }
   }
 }

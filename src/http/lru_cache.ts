@@ -1,20 +1,14 @@
-/** A least-recently-used cache with a total weight. */
-
-/** A map that evicts the least recently used values above a total weight. */
+/** A map that evicts the least recently used values when the total weight of its values exceeds a limit. */
 export class LruCache<K, V> {
   readonly #weightMax: number;
   readonly #weigh: (value: V) => number;
-  // In order of use: a Map iterates in insertion order.
+  /** Ordered by last use, because a Map iterates in insertion order. */
   readonly #values = new Map<K, V>();
   #weight = 0;
 
   constructor(weightMax: number, weigh: (value: V) => number) {
     this.#weightMax = weightMax;
     this.#weigh = weigh;
-  }
-
-  get weight(): number {
-    return this.#weight;
   }
 
   /** Returns the value and marks it as most recently used. */
@@ -26,7 +20,7 @@ export class LruCache<K, V> {
     return value;
   }
 
-  /** Stores a value, evicting others; one above the total bound is not stored. */
+  /** Replaces a key's value and evicts others if necessary; a value that alone exceeds the limit is not stored. */
   put(key: K, value: V): void {
     this.drop(key);
     const weight = this.#weigh(value);

@@ -1,26 +1,19 @@
-/**
- * A router for exact paths, `{name}` segments and prefixes. Paths are not decoded or normalized, so that one handler
- * has one spelling.
- */
+/** Routes requests by path, which is neither decoded nor normalized, so that each route has exactly one spelling. */
 
 import type { Exchange, Handler, Reply } from "./exchange.ts";
 import { withHeader } from "./reply.ts";
 
-/** Replies and guards outside the routes. */
-export interface RouterOptions {
-  /**
-   * Guards `GET`, `HEAD` and unmatched requests: a reply refuses, `null` continues. Other routes have their own checks.
-   */
+interface RouterOptions {
+  /** May refuse a `GET`, a `HEAD` or a request without a handler; other handlers run their own checks. */
   readonly beforeReads?: (exchange: Exchange) => Reply | null;
-  /** Handles unmatched paths. */
   readonly notFound: Handler;
-  /** Handles unserved methods; the router adds `Allow`. */
+  /** Renders a 405, to which the router adds `Allow`. */
   readonly methodNotAllowed: Handler;
 }
 
 interface Route {
   readonly pattern: string;
-  /** By method; empty if the route takes all. */
+  /** The handlers by method; empty if `any` handles all methods. */
   readonly handlers: Map<string, Handler>;
   any: Handler | null;
   allow: string;
@@ -28,17 +21,15 @@ interface Route {
 
 interface Template {
   readonly route: Route;
-  /** Literal segments, or the names of `{name}` segments. */
+  /** The literal segments, and the names of the `{name}` segments. */
   readonly segments: readonly { readonly text: string; readonly isParam: boolean }[];
 }
 
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
- * Finds a handler by path, then by method.
- *
- * A pattern is an exact path, a path with `{name}` segments (one non-empty segment each), or a prefix that ends in
- * `/*`. Exact beats template, template beats prefix, longer prefixes beat shorter ones.
+ * Finds a handler by path, then by method. A pattern is an exact path, a path with `{name}` segments (each matches one
+ * non-empty segment), or a prefix that ends in `/*`, in this order of precedence; the longest prefix wins.
  */
 export class Router {
   readonly #beforeReads: (exchange: Exchange) => Reply | null;
@@ -55,38 +46,37 @@ export class Router {
     this.#methodNotAllowed = options.methodNotAllowed;
   }
 
-  /** Serves GET and HEAD; the adapter drops the HEAD body. */
+  /** Registers a handler for GET and HEAD; the listener omits the body of the response to a HEAD. */
   get(pattern: string, handler: Handler): this {
     return this.method("GET", pattern, handler).method("HEAD", pattern, handler);
   }
 
-  /** Serves POST. */
   post(pattern: string, handler: Handler): this {
     return this.method("POST", pattern, handler);
   }
 
-  /** Serves one method; throws a `TypeError` for a duplicate. */
+  /** Registers a handler for one method; throws a `TypeError` if the route already exists. */
   method(method: string, pattern: string, handler: Handler): this {
     const route = this.#route(pattern);
     if (route.any !== null || route.handlers.has(method)) {
-      throw new TypeError(`The route ${method} ${pattern} is there already`);
+      throw new TypeError(`The route ${method} ${pattern} already exists`);
     }
     route.handlers.set(method, handler);
     route.allow = [...route.handlers.keys()].join(", ");
     return this;
   }
 
-  /** Serves every method, for handlers with their own 405. */
+  /** Registers a handler for all methods, which sends its own 405. */
   any(pattern: string, handler: Handler): this {
     const route = this.#route(pattern);
     if (route.any !== null || route.handlers.size > 0) {
-      throw new TypeError(`The route ${pattern} is there already`);
+      throw new TypeError(`The route ${pattern} already exists`);
     }
     route.any = handler;
     return this;
   }
 
-  /** Handles a request; sets its `route` and `params` first. */
+  /** Sets the exchange's `route` and `params`, and calls its handler or refuses the request. */
   handle(exchange: Exchange): Reply | Promise<Reply> {
     const route = this.#exact.get(exchange.path) ?? this.#match(exchange);
     if (route === null) return this.#beforeReads(exchange) ?? this.#notFound(exchange);
@@ -122,8 +112,8 @@ export class Router {
   }
 
   #route(pattern: string): Route {
-    const known = this.#routes.get(pattern);
-    if (known !== undefined) return known;
+    const existing = this.#routes.get(pattern);
+    if (existing !== undefined) return existing;
     if (!pattern.startsWith("/")) throw new TypeError(`The pattern ${pattern} does not start with a slash`);
     const route: Route = { pattern, handlers: new Map(), any: null, allow: "" };
     this.#routes.set(pattern, route);
@@ -131,7 +121,7 @@ export class Router {
       this.#prefixes = [...this.#prefixes, { prefix: pattern.slice(0, -1), route }]
         .sort((a, b) => b.prefix.length - a.prefix.length);
     } else if (pattern.includes("{")) {
-      this.#templates = [...this.#templates, { route, segments: pattern.split("/").map(segment) }];
+      this.#templates = [...this.#templates, { route, segments: pattern.split("/").map(parseSegment) }];
     } else {
       this.#exact.set(pattern, route);
     }
@@ -139,9 +129,11 @@ export class Router {
   }
 }
 
-function segment(text: string): { text: string; isParam: boolean } {
+function parseSegment(text: string): { text: string; isParam: boolean } {
   const name = /^\{([a-z_]+)\}$/.exec(text)?.[1];
-  if (name === undefined && /[{}]/.test(text)) throw new TypeError(`The segment ${text} is not {name}`);
+  if (name === undefined && /[{}]/.test(text)) {
+    throw new TypeError(`The segment ${text} is invalid, expected {name}`);
+  }
   return { text: name ?? text, isParam: name !== undefined };
 }
 

@@ -1,75 +1,70 @@
-/** Time zones: conversions between moments and wall-clock times, from the runtime's data. */
+/** Converts between UTC and local time with the runtime's time zone database. */
 
-/** A wall-clock time. */
-export interface ShownTime {
-  /** `2026-11-21` */
+interface LocalTime {
+  /** Such as `2026-11-21`. */
   readonly day: string;
-  /** `02:30:05` */
+  /** Such as `02:30:05`. */
   readonly clock: string;
-  /** `+01:00` */
+  /** Such as `+01:00`. */
   readonly offset: string;
-  /** An ambiguous time: clocks are set back, and the offset decides. */
-  readonly isTwice: boolean;
+  /** Whether the local time occurs twice because clocks are set back; the offset tells the two instants apart. */
+  readonly isAmbiguous: boolean;
 }
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;
-// No zone changes in smaller steps.
-const changeMs = 15 * minuteMs;
-// Caches a page's moments.
-const knownMax = 4_096;
+// Offsets are assumed to change only at multiples of this interval.
+const offsetStepMs = 15 * minuteMs;
+const cachedOffsetsMax = 4_096;
 
-/** A zone of the IANA database. */
 export class TimeZone {
   readonly name: string;
   #format: Intl.DateTimeFormat | null = null;
-  readonly #known = new Map<number, number>();
+  readonly #offsets = new Map<number, number>();
 
   constructor(name: string) {
     this.name = name;
   }
 
-  /** The offset from UTC in milliseconds. */
   offsetMs(atMs: number): number {
     if (this.name === "UTC") return 0;
-    const start = Math.floor(atMs / changeMs) * changeMs;
-    let offset = this.#known.get(start);
+    const start = Math.floor(atMs / offsetStepMs) * offsetStepMs;
+    let offset = this.#offsets.get(start);
     if (offset === undefined) {
-      offset = wallMsOf(this.#shown(start)) - start;
-      if (this.#known.size >= knownMax) this.#known.clear();
-      this.#known.set(start, offset);
+      offset = localMsOf(this.#partsAt(start)) - start;
+      if (this.#offsets.size >= cachedOffsetsMax) this.#offsets.clear();
+      this.#offsets.set(start, offset);
     }
     return offset;
   }
 
-  /** The wall-clock time of a moment. */
-  at(atMs: number): ShownTime {
+  at(atMs: number): LocalTime {
     const offsetMs = this.offsetMs(atMs);
-    const { year, month, day, hour, minute, second } = this.#shown(atMs);
+    const { year, month, day, hour, minute, second } = this.#partsAt(atMs);
     return {
-      day: `${digits(year, 4)}-${digits(month)}-${digits(day)}`,
-      clock: `${digits(hour)}:${digits(minute)}:${digits(second)}`,
-      offset: offsetText(offsetMs),
-      isTwice: this.momentsOf(atMs + offsetMs).length > 1,
+      day: `${padDigits(year, 4)}-${padDigits(month)}-${padDigits(day)}`,
+      clock: `${padDigits(hour)}:${padDigits(minute)}:${padDigits(second)}`,
+      offset: formatOffset(offsetMs),
+      isAmbiguous: this.instantsOf(atMs + offsetMs).length > 1,
     };
   }
 
-  #shown(atMs: number): Parts {
-    this.#format ??= formatOf(this.name);
+  #partsAt(atMs: number): Parts {
+    this.#format ??= createFormat(this.name);
     const parts = this.#format.formatToParts(atMs);
     return Object.fromEntries(parts.map(({ type, value }) => [type, Number(value)])) as unknown as Parts;
   }
 
   /**
-   * The moments of a wall-clock time (milliseconds as if in UTC), the earliest first: two for a repeated hour; for a
-   * skipped one, the moment by the offset before the change.
+   * Returns the instants at which a local time (in milliseconds, as if it were UTC) occurs, earliest first: two for a
+   * repeated hour. For a skipped hour, applies the offset from before the change.
    */
-  momentsOf(wallMs: number): [number, ...number[]] {
-    const [before, after] = [this.offsetMs(wallMs - dayMs), this.offsetMs(wallMs + dayMs)];
-    const found = [...new Set([wallMs - before, wallMs - after])]
-      .filter((atMs) => atMs + this.offsetMs(atMs) === wallMs)
+  instantsOf(localMs: number): [number, ...number[]] {
+    const [before, after] = [this.offsetMs(localMs - dayMs), this.offsetMs(localMs + dayMs)];
+    const instants = [...new Set([localMs - before, localMs - after])]
+      .filter((atMs) => atMs + this.offsetMs(atMs) === localMs)
       .sort((a, b) => a - b);
-    return [found[0] ?? wallMs - before, ...found.slice(1)];
+    return [instants[0] ?? localMs - before, ...instants.slice(1)];
   }
 }
 
@@ -82,7 +77,7 @@ interface Parts {
   readonly second: number;
 }
 
-function formatOf(name: string): Intl.DateTimeFormat {
+function createFormat(name: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat("en-US", {
     timeZone: name,
     hourCycle: "h23",
@@ -95,52 +90,52 @@ function formatOf(name: string): Intl.DateTimeFormat {
   });
 }
 
-function wallMsOf({ year, month, day, hour, minute, second }: Parts): number {
+function localMsOf({ year, month, day, hour, minute, second }: Parts): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-function digits(number: number, count = 2): string {
+function padDigits(number: number, count = 2): string {
   return String(number).padStart(count, "0");
 }
 
-function offsetText(offsetMs: number): string {
+function formatOffset(offsetMs: number): string {
   const minutes = Math.round(Math.abs(offsetMs) / minuteMs);
-  return `${offsetMs < 0 ? "-" : "+"}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
+  return `${offsetMs < 0 ? "-" : "+"}${padDigits(Math.floor(minutes / 60))}:${padDigits(minutes % 60)}`;
 }
 
-/** UTC. */
 export const utc = new TimeZone("UTC");
 
-const timeShape =
+const timePattern =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z| ?[+-]\d{2}:?\d{2}| \d{2}:?\d{2})?)?$/i;
 
 /**
- * Parses an ISO 8601 day or time, with `T` or a space, to ISO 8601 in UTC; otherwise `null`. Without an offset it is in
- * `zone`, the earlier of two. A space is accepted for an offset's plus sign, because queries decode it so.
+ * Parses an ISO 8601 date or time, with `T` or a space, and returns it in UTC; `null` if it is invalid or before 1970.
+ * A time without an offset is in `zone`; of two possible instants, the earlier is returned. An offset may start with a
+ * space, because a query string decodes `+` as a space.
  */
 export function parseTime(text: string, zone: TimeZone = utc): string | null {
-  const parts = timeShape.exec(text.trim());
+  const parts = timePattern.exec(text.trim());
   if (parts === null) return null;
   const [, day = "", clock = "00:00", offset] = parts;
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return null;
-  const shown = Date.parse(`${day}T${clock}Z`);
-  if (Number.isNaN(shown)) return null;
+  const localMs = Date.parse(`${day}T${clock}Z`);
+  if (Number.isNaN(localMs)) return null;
   const atMs = offset === undefined
-    ? zone.momentsOf(shown)[0]
-    : Date.parse(`${day}T${clock}${isoOffset(offset)}`);
+    ? zone.instantsOf(localMs)[0]
+    : Date.parse(`${day}T${clock}${normalizeOffset(offset)}`);
   return atMs >= 0 ? new Date(atMs).toISOString() : null;
 }
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** The milliseconds of a span such as `90s`, `2h`, `7d` or `2w`, or `null`. */
-export function parseSpanMs(text: string): number | null {
+/** Parses a duration such as `90s`, `2h`, `7d` or `2w` to milliseconds; `null` if invalid. */
+export function parseDurationMs(text: string): number | null {
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   return unit === undefined ? null : Number(count) * unitMs[unit as keyof typeof unitMs];
 }
 
-function isoOffset(offset: string): string {
+function normalizeOffset(offset: string): string {
   if (/^z$/i.test(offset)) return "Z";
   return offset.replace(
     /^ ?([+-]?)(\d{2}):?(\d{2})$/,

@@ -1,21 +1,21 @@
 /**
- * `POST /v1/intake`, in the specification's order of checks: per-IP limit, method, body cap, key, per-key limit,
- * validation, idempotency and commit.
+ * Handles `POST /v1/intake`, in the specification's order of checks: per-IP limit, method, body cap, key, per-key
+ * limit, validation, idempotency and commit.
  */
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
-import { dedupe, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import { deduplicationKey, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import {
-  bodyText,
-  brokenOff,
+  createErrorRenderer,
+  decodeBody,
   digest128,
   type GateParts,
+  incompleteBody,
   Post,
   type RefusalDetails,
-  refuseBy,
 } from "../gate/post.ts";
-import type { HolderBudget } from "../gate/rate.ts";
+import type { AuthenticatedRateLimiter } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { canonicalText } from "../lead/fingerprint.ts";
@@ -24,11 +24,13 @@ import { validate } from "../lead/validate.ts";
 import type { Entry, Outcome } from "../store/serving/accept.ts";
 import type { ApiKey } from "../store/serving/lookup.ts";
 
-/** An error reply with its status. Source: SPEC, Error body. */
-export const refuse = refuseBy(errors);
+/** Renders an error reply. Source: SPEC, Error body. */
+export const refuse = createErrorRenderer(errors);
 
-/** 202 `accepted` or 200 `duplicate`, which has the first post's `flags`. Source: SPEC, Lead acknowledgement. */
-export function acknowledge(
+/**
+ * Renders 202 `accepted`, or 200 `duplicate` with the `flags` of the accepted post. Source: SPEC, Lead acknowledgement.
+ */
+function acknowledge(
   outcome: Exclude<Outcome, { kind: "revoked" }>,
   { source, flags, headers }: {
     readonly source: string;
@@ -46,51 +48,51 @@ export function acknowledge(
 }
 
 export interface IntakeParts extends GateParts {
-  readonly keyBudget: HolderBudget;
+  readonly keyLimiter: AuthenticatedRateLimiter;
 }
 
-/** The handler of `/v1/intake`, for every method. Source: SPEC, POST intake; DECISIONS, The intake endpoint. */
+/** Returns the handler for every method of `/v1/intake`. Source: SPEC, POST intake; DECISIONS, The intake endpoint. */
 export function intakeHandler(parts: IntakeParts): Handler {
   return (exchange) => {
     const post = new Post<ErrorCode>(exchange, parts, refuse);
-    return answer(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
+    return respond(exchange, post, parts).catch((error) => post.refuseUnavailable(error));
   };
 }
 
-async function answer(exchange: Exchange, post: Post<ErrorCode>, parts: IntakeParts): Promise<Reply> {
+async function respond(exchange: Exchange, post: Post<ErrorCode>, parts: IntakeParts): Promise<Reply> {
   if (!post.allowAddress()) return post.refuse("rate_limited");
   if (exchange.method !== "POST") return post.refuse("method_not_allowed", { headers: { Allow: "POST" } });
 
   const body = await exchange.readBody(limits.bodyBytesMax);
   if (body.kind === "too_large") return post.refuse("body_too_large");
-  if (body.kind === "incomplete") return post.refuse("invalid_json", brokenOff);
+  if (body.kind === "incomplete") return post.refuse("invalid_json", incompleteBody);
 
-  const found = post.authenticate("intake");
-  const key = found instanceof Promise ? await found : found;
+  const lookup = post.authenticate("intake");
+  const key = lookup instanceof Promise ? await lookup : lookup;
   if (key === null) return post.refuseKey("intake");
-  if (!post.allowHolder(parts.keyBudget, key)) return post.refuse("rate_limited");
+  if (!post.allowAuthenticated(parts.keyLimiter, key)) return post.refuse("rate_limited");
 
-  const read = readLead(exchange, body.bytes, parts.reference().areaIndex);
-  if (read.kind !== "valid") return post.refuse(read.kind, read);
+  const lead = readLead(exchange, body.bytes, parts.reference().areaIndex);
+  if (lead.kind !== "valid") return post.refuse(lead.kind, lead);
 
-  const outcome = await post.commit(toEntry(key, read, post.arrivedAtMs));
+  const outcome = await post.commit(toEntry(key, lead, post.arrivedAtMs));
   if (outcome.kind === "revoked") return post.refuse("unauthorized");
 
-  return acknowledge(outcome, { source: key.label, flags: read.flags, headers: post.headers });
+  return acknowledge(outcome, { source: key.label, flags: lead.flags, headers: post.headers });
 }
 
-interface ReadLead extends Extract<Validation, { kind: "valid" }> {
+interface ValidLead extends Extract<Validation, { kind: "valid" }> {
   readonly raw: string;
   readonly idempotencyKey: UsableIdempotencyKey;
 }
 
-/** Validates body and `Idempotency-Key` together: a 422 names what fails in both. */
+/** Validates the body and the `Idempotency-Key` together, because a 422 lists the faults of both. */
 function readLead(
   exchange: Exchange,
   bytes: Uint8Array,
   areas: Areas,
-): ReadLead | RefusalDetails & { readonly kind: "invalid_json" | "validation_failed" } {
-  const raw = bodyText(exchange, bytes);
+): ValidLead | RefusalDetails & { readonly kind: "invalid_json" | "validation_failed" } {
+  const raw = decodeBody(exchange, bytes);
   const idempotencyKey = readIdempotencyKey(exchange.headerLines("idempotency-key"));
   if (idempotencyKey.kind === "repeated") return { ...idempotencyKey, kind: "invalid_json" };
   if (typeof raw !== "string") return { ...raw, kind: "invalid_json" };
@@ -99,16 +101,16 @@ function readLead(
     return validation.kind === "valid" ? { ...validation, raw, idempotencyKey } : validation;
   }
   if (validation.kind === "invalid_json") return validation;
-  const inBody = validation.kind === "valid" ? { fields: {}, detail: undefined } : validation;
-  const fields = { ...inBody.fields, "Idempotency-Key": "too_long" };
-  const detail = [inBody.detail ?? [], idempotencyKey.detail].flat().join(". ");
-  return { ...inBody, kind: "validation_failed", fields, detail };
+  const bodyFaults = validation.kind === "valid" ? { fields: {}, detail: undefined } : validation;
+  const fields = { ...bodyFaults.fields, "Idempotency-Key": "too_long" };
+  const detail = [bodyFaults.detail ?? [], idempotencyKey.detail].flat().join(". ");
+  return { ...bodyFaults, kind: "validation_failed", fields, detail };
 }
 
-/** The event that a lead becomes when it is committed. */
+/** Returns the entry to commit for a lead. */
 export function toEntry(
   { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
-  { lead, extra, flags, raw, idempotencyKey }: ReadLead,
+  { lead, extra, flags, raw, idempotencyKey }: ValidLead,
   arrivedAtMs: number,
 ): Entry {
   const text = JSON.stringify(lead);
@@ -116,7 +118,7 @@ export function toEntry(
     kind: "lead",
     keyId,
     tenantId,
-    ...dedupe("lead", idempotencyKey, digest128(canonicalText(lead, extra, text))),
+    ...deduplicationKey("lead", idempotencyKey, digest128(canonicalText(lead, extra, text))),
     flags,
     lead: text,
     extra,

@@ -1,9 +1,9 @@
-/** The intake's routes. */
+/** The routes of the intake surface. */
 
 import { projectServices, requiredFields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
-import type { ReadBudget } from "../gate/rate.ts";
+import type { ReadRateLimiter } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
 import { type CachedResponse, CompressedText } from "../http/cached_response.ts";
 import { json, publicRead, text } from "../http/reply.ts";
@@ -18,8 +18,8 @@ export interface Health {
 }
 
 /**
- * `GET /healthz`: 200 while the service takes leads, otherwise 503. Source: SPEC, Intake health; DECISIONS, The
- * intake endpoint.
+ * Returns the handler for `GET /healthz`: 200 while the service accepts leads, otherwise 503. Source: SPEC,
+ * Intake health; DECISIONS, The intake endpoint.
  */
 export function healthHandler(health: () => Health, isDraining: () => boolean): Handler {
   return () => {
@@ -30,33 +30,35 @@ export function healthHandler(health: () => Health, isDraining: () => boolean): 
 }
 
 /**
- * `GET /v1/vocabulary`: a snapshot at most five minutes old, rendered when it changes. Source: SPEC, Vocabulary;
- * DECISIONS, The intake endpoint.
+ * Returns the handler for `GET /v1/vocabulary`: a snapshot that is at most five minutes old, or 503 if there is none.
+ * Source: SPEC, Vocabulary; DECISIONS, The intake endpoint.
  */
 export function vocabularyHandler(reference: () => Reference, nowMs: () => number): Handler {
-  let areasRead: readonly Area[] | null = null;
-  let text = "";
-  let replies: CachedResponse | null = null;
+  let cachedAreas: readonly Area[] | null = null;
+  let cachedBody = "";
+  let cachedResponse: CachedResponse | null = null;
   return (exchange) => {
     const { areas, readAtMs } = reference();
     if (nowMs() - readAtMs > limits.vocabularyMaxAgeSeconds * 1000) {
       return refuse("not_accepting", { requestId: exchange.requestId, headers: publicRead });
     }
-    if (areasRead !== areas) {
-      areasRead = areas;
-      const now = JSON.stringify({
+    if (cachedAreas !== areas) {
+      cachedAreas = areas;
+      const body = JSON.stringify({
         project_area: areas,
         project_service: projectServices,
         required: requiredFields,
       });
-      // The snapshot is read every second and rarely changes.
-      if (now !== text) [text, replies] = [now, new CompressedText(now).replies(headers)];
+      // The areas are read every second but rarely change.
+      if (body !== cachedBody) {
+        [cachedBody, cachedResponse] = [body, new CompressedText(body).replies(vocabularyHeaders)];
+      }
     }
-    return (replies as CachedResponse).to(exchange);
+    return (cachedResponse as CachedResponse).replyTo(exchange);
   };
 }
 
-const headers = {
+const vocabularyHeaders = {
   all: { ...publicRead, "Cache-Control": `public, max-age=${limits.vocabularyMaxAgeSeconds}` },
   content: { "Content-Type": "application/json" },
 };
@@ -64,16 +66,22 @@ const headers = {
 interface IntakeRouterParts extends IntakeParts {
   readonly health: () => Health;
   readonly isDraining: () => boolean;
-  /** Spent by every route except the posts. */
-  readonly reads: ReadBudget;
+  /** The limiter for all routes except `/v1/intake`. */
+  readonly reads: ReadRateLimiter;
   readonly documents: DocumentSource;
 }
 
-const toPlayground: Reply = text(302, "The playground is at /api\n", { "Location": "/api", ...publicRead });
+const playgroundRedirect: Reply = text(302, "The playground is at /api\n", {
+  "Location": "/api",
+  ...publicRead,
+});
 
-/** `POST /v1/intake`, `GET /v1/vocabulary`, `GET /healthz` and the documents. Source: SPEC, Endpoints. */
+/**
+ * Returns the router for `/v1/intake`, `/v1/vocabulary`, `/healthz`, the redirect at `/` and the documents. Source:
+ * SPEC, Endpoints.
+ */
 export function intakeRouter(parts: IntakeRouterParts): Router {
-  const beforeReads = parts.reads.refuseBy((headers) =>
+  const beforeReads = parts.reads.guard((headers) =>
     refuse("rate_limited", { requestId: null, headers: { ...publicRead, ...headers } })
   );
   const notFound: Handler = ({ requestId }) => refuse("not_found", { requestId });
@@ -83,11 +91,12 @@ export function intakeRouter(parts: IntakeRouterParts): Router {
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId, headers: publicRead }),
   })
     .any("/v1/intake", intakeHandler(parts))
-    // A browser at the bare address gets the playground. A post without a path is 404, not 405.
+    // Redirects GET and HEAD to the playground; any other method gets 404, not 405.
     .any(
       "/",
       (exchange) =>
-        beforeReads(exchange) ?? (/^(GET|HEAD)$/.test(exchange.method) ? toPlayground : notFound(exchange)),
+        beforeReads(exchange) ??
+          (/^(GET|HEAD)$/.test(exchange.method) ? playgroundRedirect : notFound(exchange)),
     )
     .get("/v1/vocabulary", vocabularyHandler(parts.reference, parts.nowMs))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));

@@ -1,44 +1,44 @@
 /**
- * Says what is wrong with a refused body, for the sender and for the log, without any value of it. This module is
+ * Describes what is wrong with a refused body, for the sender and the log, without values from the body. This module is
  * browser compatible. Source: DECISIONS, Decided since (400 `invalid_json` and 422).
  */
 
 import { keyInText } from "../contract/api_key.ts";
 import { fieldNames } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import { isObject, spaceEnd } from "./json.ts";
+import { isObject, skipWhiteSpace } from "./json.ts";
 
-/** Faults of JSON by their name in the log; the words follow the place. */
+/** The JSON faults. Their names are logged; their texts follow the line and column in `detail`. */
 export const jsonFaults = {
   trailing_comma: "a trailing comma; remove it",
-  stray_comma: "a comma with nothing before it",
-  missing_comma: "a comma is missing here",
-  missing_colon: "a colon is missing after a name",
-  missing_value: "a value is missing",
-  text_after_string: 'text after a string; write a double quote inside a string as \\"',
-  text_after_value: "text after a value; a comma or a closing bracket is needed",
-  single_quotes: "a single quote; JSON allows double quotes only",
-  typographic_quotes: 'a typographic quote; JSON allows the straight double quote " only',
-  comment: "a comment; JSON has no comments",
-  placeholder: "a template placeholder that was not filled in",
+  stray_comma: "a comma without a value before it",
+  missing_comma: "a missing comma",
+  missing_colon: "a missing colon after a name",
+  missing_value: "a missing value",
+  text_after_string: 'text after a string; escape a double quote inside a string as \\"',
+  text_after_value: "text after a value, instead of a comma or a closing bracket",
+  single_quotes: "a single quote; JSON allows only double quotes",
+  typographic_quotes: 'a typographic quote; JSON allows only the straight double quote "',
+  comment: "a comment, which JSON does not allow",
+  placeholder: "a template placeholder that was not replaced",
   unquoted_name: "a name without double quotes",
   unquoted_text: "text without double quotes",
-  not_a_number: "NaN and Infinity are not JSON; leave the field out",
-  foreign_word: "a constant of another language; JSON has true, false and null, in lower case",
-  leading_zero: "a number with a leading zero; text, such as a ZIP code, needs double quotes",
-  malformed_number: "not a valid JSON number; text, such as a phone number, needs double quotes",
-  line_break: "a line break in a string; write it as \\n, or close the string before it",
+  not_a_number: "NaN and Infinity are not valid JSON; omit the field",
+  foreign_word: "a literal from another language; JSON has only true, false and null, in lower case",
+  leading_zero: "a number with a leading zero; put text, such as a ZIP code, in double quotes",
+  malformed_number: "an invalid number; put text, such as a phone number, in double quotes",
+  line_break: "a line break in a string; escape it as \\n, or close the string before it",
   control_character: "a control character in a string; write a tab as \\t, any other as \\u and four digits",
-  bad_escape: "an invalid escape; write \\\\ for a backslash",
-  unclosed_string: "a string that is never closed",
-  unclosed_object: "an object that is never closed: the body ends before its }",
-  unclosed_array: "an array that is never closed: the body ends before its ]",
+  bad_escape: "an invalid escape sequence; write \\\\ for a backslash",
+  unclosed_string: "a string without its closing quote",
+  unclosed_object: "an object without its closing }",
+  unclosed_array: "an array without its closing ]",
   mismatched_bracket: "a closing bracket of the wrong kind",
-  text_after_end: "text after the end of the JSON",
+  text_after_end: "text after the end of the JSON value",
   too_deep: `nested deeper than ${limits.jsonDepthMax} levels`,
-  byte_order_mark: "a byte order mark; only one is allowed, at the very beginning",
-  strange_space: "a space that JSON does not allow, such as a no-break space",
-  no_json: "not JSON; a JSON object begins with {",
+  byte_order_mark: "a byte order mark, which is allowed only once, at the start of the body",
+  invalid_space: "a space character that JSON does not allow, such as a no-break space",
+  no_json: "not JSON; a JSON object starts with {",
 } as const;
 
 export type JsonFaultKind = keyof typeof jsonFaults;
@@ -49,25 +49,25 @@ export interface JsonFault {
   readonly at: number;
 }
 
-/** Formats other than JSON, by their name in the log. */
+/** The recognized formats other than JSON. Their names are logged; their texts are the `detail`. */
 export const bodyFormats = {
-  empty: "the body is empty; a JSON object is needed",
-  form_encoded: "the body is form-encoded; a JSON object is needed",
-  multipart: "the body is multipart/form-data; a JSON object is needed",
-  html: "the body is an HTML page; a JSON object is needed",
-  xml: "the body is XML; a JSON object is needed",
-  percent_encoded: "the body is percent-encoded; the JSON itself is needed",
-  base64: "the body is base64; the JSON itself is needed",
-  object_object: "the body is a JavaScript object turned into text; turn it into JSON with JSON.stringify",
-  utf16: "the body is UTF-16; UTF-8 is needed",
+  empty: "the body is empty; send a JSON object",
+  form_encoded: "the body is form-encoded; send a JSON object",
+  multipart: "the body is multipart/form-data; send a JSON object",
+  html: "the body is an HTML page; send a JSON object",
+  xml: "the body is XML; send a JSON object",
+  percent_encoded: "the body is percent-encoded; send the JSON itself",
+  base64: "the body is base64; send the JSON itself",
+  object_object: "the body is a JavaScript object converted to a string; serialize it with JSON.stringify",
+  utf16: "the body is UTF-16; send UTF-8",
   compressed: "the body is compressed; send it uncompressed",
   not_utf8: "the body is not UTF-8; it may be Latin-1 or Windows-1252",
 } as const;
 
 export type BodyFormat = keyof typeof bodyFormats;
 
-/** Matched against the beginning of the text without leading white space; the first match counts. */
-const texts: readonly (readonly [BodyFormat, RegExp])[] = [
+/** The patterns for the start of a text without leading white space; the first match wins. */
+const formatPatterns: readonly (readonly [BodyFormat, RegExp])[] = [
   ["utf16", /^(?:\0[{\s]|[{\s]\0)/],
   ["empty", /^$/],
   ["html", /^<(?:!doctype html|html)/i],
@@ -75,59 +75,60 @@ const texts: readonly (readonly [BodyFormat, RegExp])[] = [
   ["multipart", /^--[^\s][^\n]{0,100}\n[^\n]{0,20}content-disposition:/i],
   ["percent_encoded", /^%7b/i],
   ["object_object", /^\[object \w{1,20}\]/],
-  // Base64 of `{"`, `{ `, a brace with a line break, and `[{`.
+  // Base64 of `{"`, `{ `, `{` and a line break, and `[{`.
   ["base64", /^(?:ey[A-DI-L]|ew[k-r0-3]|W3[s-v])[\w+/-]{8}/],
   ["form_encoded", /^[\w.%+[\]-]{1,100}=/],
 ];
 
-/** The longest beginning that any pattern needs. */
-const beginningLength = 200;
+/** The number of leading characters that the patterns examine. */
+const startLength = 200;
 
-/** The format of a text that `JSON.parse` refuses; `null` for faulty JSON and unknown formats. */
-export function bodyFormatOf(text: string): BodyFormat | null {
-  const beginning = text.trimStart().slice(0, beginningLength);
-  return texts.find(([, pattern]) => pattern.test(beginning))?.[0] ?? null;
+/** Returns the likely format of a text that is not JSON; `null` if unknown. */
+function recognizeText(text: string): BodyFormat | null {
+  const start = text.trimStart().slice(0, startLength);
+  return formatPatterns.find(([, pattern]) => pattern.test(start))?.[0] ?? null;
 }
 
-/** First bytes of gzip, zlib, zip and Zstandard. */
-const compressed = [[0x1f, 0x8b], [0x78, 0x01], [0x78, 0x9c], [0x78, 0xda], [0x50, 0x4b, 3], [
+/** The magic numbers of gzip, zlib, zip and Zstandard. */
+const compressedPrefixes = [[0x1f, 0x8b], [0x78, 0x01], [0x78, 0x9c], [0x78, 0xda], [0x50, 0x4b, 3], [
   0x28,
   0xb5,
   0x2f,
   0xfd,
 ]];
-const utf16Marks = [[0xff, 0xfe], [0xfe, 0xff]];
+const utf16ByteOrderMarks = [[0xff, 0xfe], [0xfe, 0xff]];
 
-/** The likely format of bytes that are not UTF-8. */
-export function bodyFormatOfBytes(bytes: Uint8Array): BodyFormat {
-  const begins = (marks: readonly (readonly number[])[]) =>
-    marks.some((mark) => mark.every((byte, index) => bytes[index] === byte));
-  if (begins(compressed)) return "compressed";
-  return begins(utf16Marks) || bytes[0] === 0 || bytes[1] === 0 ? "utf16" : "not_utf8";
+/** Returns the likely format of bytes that are not UTF-8. */
+function recognizeBytes(bytes: Uint8Array): BodyFormat {
+  const startsWith = (prefixes: readonly (readonly number[])[]) =>
+    prefixes.some((prefix) => prefix.every((byte, index) => bytes[index] === byte));
+  if (startsWith(compressedPrefixes)) return "compressed";
+  return startsWith(utf16ByteOrderMarks) || bytes[0] === 0 || bytes[1] === 0 ? "utf16" : "not_utf8";
 }
 
 type Expected = "value" | "first value" | "name" | "first name" | "colon" | "comma" | "end";
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const word = /[\p{L}_$][\p{L}\d_$]*/uy;
-// deno-lint-ignore no-control-regex -- a string has none of them
+// deno-lint-ignore no-control-regex -- JSON strings must not contain control characters
 const plain = /[^"\\\x00-\x1f]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const numeric = /[-+.\d]/;
+const numberStart = /[-+.\d]/;
 const foreignWords = /^(?:True|TRUE|False|FALSE|None|NULL|Null|nil|undefined)$/;
 
-/** The first fault of a text; `null` for JSON of bounded depth. */
+/** Returns the first fault in a text; `null` for valid JSON that is not nested too deeply. */
 export function findJsonFault(text: string): JsonFault | null {
-  return new Scan(text).run();
+  return new JsonScanner(text).run();
 }
 
-class Scan {
+class JsonScanner {
   readonly #text: string;
-  readonly #open: number[] = [];
+  /** The indexes of the brackets that are still open. */
+  readonly #openIndexes: number[] = [];
   #expected: Expected = "value";
   #at = 0;
-  /** The index of the last comma, and the one after the last string. */
-  #comma = 0;
+  #lastCommaIndex = 0;
+  /** The index after the last string. */
   #stringEnd = -1;
 
   constructor(text: string) {
@@ -136,8 +137,8 @@ class Scan {
 
   run(): JsonFault | null {
     for (;;) {
-      this.#at = spaceEnd(this.#text, this.#at);
-      if (this.#at >= this.#text.length) return this.#atEnd();
+      this.#at = skipWhiteSpace(this.#text, this.#at);
+      if (this.#at >= this.#text.length) return this.#faultAtEnd();
       const fault = this.#step(this.#text.charAt(this.#at));
       if (fault !== null) return fault;
     }
@@ -147,8 +148,8 @@ class Scan {
     return { kind, at };
   }
 
-  #atEnd(): JsonFault | null {
-    const opened = this.#open.at(-1);
+  #faultAtEnd(): JsonFault | null {
+    const opened = this.#openIndexes.at(-1);
     if (opened !== undefined) {
       return this.#fault(this.#isObject() ? "unclosed_object" : "unclosed_array", opened);
     }
@@ -156,7 +157,7 @@ class Scan {
   }
 
   #isObject(): boolean {
-    return this.#text.charAt(this.#open.at(-1) as number) === "{";
+    return this.#text.charAt(this.#openIndexes.at(-1) as number) === "{";
   }
 
   #step(first: string): JsonFault | null {
@@ -184,7 +185,9 @@ class Scan {
   #name(first: string): JsonFault | null {
     if (first === '"') return this.#string("colon");
     if (first === "}") {
-      return this.#expected === "first name" ? this.#close() : this.#fault("trailing_comma", this.#comma);
+      return this.#expected === "first name"
+        ? this.#close()
+        : this.#fault("trailing_comma", this.#lastCommaIndex);
     }
     if (first === ",") return this.#fault("stray_comma");
     if (first === "{") return this.#fault("placeholder");
@@ -192,45 +195,45 @@ class Scan {
   }
 
   #value(first: string): JsonFault | null {
-    if (this.#open.length === 0 && /[}\],:]/.test(first)) return this.#fault("no_json");
+    if (this.#openIndexes.length === 0 && /[}\],:]/.test(first)) return this.#fault("no_json");
     if (first === '"') return this.#string(this.#afterValue());
     if (first === "{" || first === "[") return this.#openBracket(first);
     if (first === "]" && this.#expected === "first value") return this.#close();
     if (first === "]" || first === "}") {
       const isTrailing = this.#expected === "value" && !this.#isObject();
-      return isTrailing ? this.#fault("trailing_comma", this.#comma) : this.#fault("missing_value");
+      return isTrailing ? this.#fault("trailing_comma", this.#lastCommaIndex) : this.#fault("missing_value");
     }
     if (first === ",") return this.#fault(this.#isObject() ? "missing_value" : "stray_comma");
-    if (numeric.test(first)) return this.#number();
+    if (numberStart.test(first)) return this.#number();
     return this.#word();
   }
 
   #openBracket(first: string): JsonFault | null {
     if (this.#text.startsWith("{{", this.#at)) return this.#fault("placeholder");
-    if (this.#open.length === limits.jsonDepthMax) return this.#fault("too_deep");
-    this.#open.push(this.#at);
+    if (this.#openIndexes.length === limits.jsonDepthMax) return this.#fault("too_deep");
+    this.#openIndexes.push(this.#at);
     return this.#next(first === "{" ? "first name" : "first value");
   }
 
   #close(): null {
-    this.#open.pop();
+    this.#openIndexes.pop();
     return this.#next(this.#afterValue());
   }
 
   #afterValue(): Expected {
-    return this.#open.length === 0 ? "end" : "comma";
+    return this.#openIndexes.length === 0 ? "end" : "comma";
   }
 
   #afterMember(first: string): JsonFault | null {
     if (first === ",") {
-      this.#comma = this.#at;
+      this.#lastCommaIndex = this.#at;
       return this.#next(this.#isObject() ? "name" : "value");
     }
     if (first === "}" || first === "]") {
       return (first === "}") === this.#isObject() ? this.#close() : this.#fault("mismatched_bracket");
     }
     if (/["{[]/.test(first)) return this.#fault("missing_comma");
-    const isAfterString = spaceEnd(this.#text, this.#stringEnd) === this.#at;
+    const isAfterString = skipWhiteSpace(this.#text, this.#stringEnd) === this.#at;
     return this.#unexpected(isAfterString ? "text_after_string" : "text_after_value");
   }
 
@@ -271,24 +274,24 @@ class Scan {
 
   #word(): JsonFault | null {
     const after = end(word, this.#text, this.#at);
-    const found = this.#text.slice(this.#at, Math.min(after, this.#at + 10));
-    if (/^(?:true|false|null)$/.test(found)) {
+    const token = this.#text.slice(this.#at, Math.min(after, this.#at + 10));
+    if (/^(?:true|false|null)$/.test(token)) {
       this.#at = after;
       this.#expected = this.#afterValue();
       return null;
     }
-    if (/^(?:NaN|Infinity)$/.test(found)) return this.#fault("not_a_number");
-    if (foreignWords.test(found)) return this.#fault("foreign_word");
-    return this.#unexpected(this.#open.length === 0 ? "no_json" : "unquoted_text");
+    if (/^(?:NaN|Infinity)$/.test(token)) return this.#fault("not_a_number");
+    if (foreignWords.test(token)) return this.#fault("foreign_word");
+    return this.#unexpected(this.#openIndexes.length === 0 ? "no_json" : "unquoted_text");
   }
 
-  /** A more specific fault than `otherwise`, if the next character shows one. */
+  /** Returns the fault that the next character indicates; `otherwise` if it indicates none. */
   #unexpected(otherwise: JsonFaultKind): JsonFault {
     const first = this.#text.charAt(this.#at);
     if (first === "'" || first === "`") return this.#fault("single_quotes");
     if (/[“”„‟‘’‚«»″]/.test(first)) return this.#fault("typographic_quotes");
     if (first === "\ufeff") return this.#fault("byte_order_mark");
-    if (/[\p{White_Space}\u200b-\u200d\u2060]/u.test(first)) return this.#fault("strange_space");
+    if (/[\p{White_Space}\u200b-\u200d\u2060]/u.test(first)) return this.#fault("invalid_space");
     if (first === "#" || /^\/[/*]/.test(this.#text.slice(this.#at, this.#at + 2))) {
       return this.#fault("comment");
     }
@@ -296,65 +299,67 @@ class Scan {
   }
 }
 
-/** The index after a sticky pattern's match at `at`; `at` without a match. */
+/** Returns the index after a sticky pattern's match at `at`; `at` itself if there is no match. */
 function end(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
 export interface BodyFault {
-  /** An English sentence; of the body it contains field names at most. */
+  /** An explanation for the sender, without any part of the body except field names. */
   readonly detail: string;
-  /** The fault's kind, and the envelope field if there is one, for the log. */
+  /** The kind of fault and the affected fields, if any, for the log. */
   readonly reason: string;
 }
 
-/** A fault with its index in the text; `null` for the whole body. */
-export interface PlacedFault extends BodyFault {
+/** A fault and its index in the text; the index is `null` if the fault concerns the whole body. */
+interface LocatedFault extends BodyFault {
   readonly at: number | null;
 }
 
-/** The fault of a text that `parseObject` refuses, without its byte order mark; `what` names the object: `lead`. */
-export function objectFault(text: string, what: string): PlacedFault {
+/** Describes why `parseObject` rejects a text; `noun` is what the object should be, such as `lead`. */
+export function objectFault(text: string, noun: string): LocatedFault {
   const fault = findJsonFault(text);
-  if (fault === null) return valueFault(text, what);
-  const format = bodyFormatOf(text);
+  if (fault === null) return nonObjectFault(text, noun);
+  const format = recognizeText(text);
   if (format !== null) return { detail: bodyFormats[format], reason: format, at: null };
   const { kind, at } = fault;
-  const isAnother = kind === "text_after_end" && text.startsWith("{", at);
-  const wrong = isAnother ? `a second object; send one ${what} a call` : jsonFaults[kind];
-  return { detail: `${placeIn(text, at)}: ${wrong}`, reason: kind, at };
+  const isSecondObject = kind === "text_after_end" && text.startsWith("{", at);
+  const description = isSecondObject ? `a second object; send one ${noun} per request` : jsonFaults[kind];
+  return { detail: `${describePosition(text, at)}: ${description}`, reason: kind, at };
 }
 
-function valueFault(text: string, what: string): PlacedFault {
+function nonObjectFault(text: string, noun: string): LocatedFault {
   const value: unknown = JSON.parse(text);
   const fault = (detail: string, reason: string) => ({ detail: `the body is ${detail}`, reason, at: null });
-  if (Array.isArray(value)) return fault(`an array; send one ${what} a call, as an object`, "array");
+  if (Array.isArray(value)) return fault(`an array; send one ${noun} per request, as an object`, "array");
   if (typeof value === "string" && value.trimStart().startsWith("{")) {
     return fault(
-      "a string that contains JSON: it was encoded twice; a JSON object is needed",
+      "a string that contains JSON, because it was encoded twice; send a JSON object",
       "encoded_twice",
     );
   }
-  return fault(`${typeOf(value)}; a JSON object is needed`, "no_object");
+  return fault(`${describeType(value)}; send a JSON object`, "no_object");
 }
 
 export function bytesFault(bytes: Uint8Array): BodyFault {
-  const reason = bodyFormatOfBytes(bytes);
+  const reason = recognizeBytes(bytes);
   if (reason !== "not_utf8") return { detail: bodyFormats[reason], reason };
-  const { text, at } = upToInvalid(bytes);
-  return { detail: `${bodyFormats[reason]}: ${placeIn(text, at)}`, reason };
+  const { text, at } = locateInvalidByte(bytes);
+  return { detail: `${bodyFormats[reason]}: ${describePosition(text, at)}`, reason };
 }
 
-/** The decoded text, and the index of its first invalid byte. */
-function upToInvalid(bytes: Uint8Array): { text: string; at: number } {
+/** Decodes the bytes with replacement characters; `at` is the index of the first invalid byte in the text. */
+function locateInvalidByte(bytes: Uint8Array): { text: string; at: number } {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  const whole = new TextEncoder().encode(text);
+  const encoded = new TextEncoder().encode(text);
   let at = 0;
   for (let byte = 0; at < text.length; at++) {
     const code = text.codePointAt(at) as number;
-    // Invalid bytes decode to U+FFFD; a U+FFFD that was sent is valid.
-    if (code === 0xfffd && whole.subarray(byte, byte + 3).some((one, index) => bytes[byte + index] !== one)) {
+    // U+FFFD replaces invalid bytes, but may also have been sent.
+    if (
+      code === 0xfffd && encoded.subarray(byte, byte + 3).some((one, index) => bytes[byte + index] !== one)
+    ) {
       break;
     }
     byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
@@ -363,85 +368,88 @@ function upToInvalid(bytes: Uint8Array): { text: string; at: number } {
   return { text, at };
 }
 
-/** Line and column of an index, both from 1. */
+/** Returns the line and column of an index, both counted from 1. */
 export function lineAndColumn(text: string, at: number): { line: number; column: number } {
   let [line, column] = [1, 1];
   for (let index = 0; index < at; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x0a || code === 0x0d && text.charCodeAt(index + 1) !== 0x0a) [line, column] = [line + 1, 1];
-    // A surrogate pair and CRLF count once.
+    // A surrogate pair is one column, and CRLF is one line break.
     else if ((code & 0xfc00) !== 0xdc00 && code !== 0x0d) column++;
   }
   return { line, column };
 }
 
-function placeIn(text: string, at: number): string {
+function describePosition(text: string, at: number): string {
   const { line, column } = lineAndColumn(text, at);
   return `line ${line}, column ${column}`;
 }
 
-export function typeOf(value: unknown): string {
+function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (isObject(value)) return "an object";
   return `a ${typeof value}`;
 }
 
-const shownLengthMax = 64;
-/** Invisible characters: controls, direction marks, joiners, line separators. */
+const displayLengthMax = 64;
+/** Matches invisible characters: controls, direction marks, joiners and line separators. */
 const invisible = /[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]/gu;
 
-/** A field name as it may be shown: at most 64 visible characters. A name that looks like a key is hidden. */
-export function shownName(name: string): string {
+/**
+ * Returns a field name that is safe to display: API keys are hidden, long names truncated to 64 characters, invisible
+ * characters escaped, and unusual names quoted.
+ */
+export function displayName(name: string): string {
   if (keyInText.test(name)) return "a field";
-  const characters = [...name.slice(0, 2 * shownLengthMax + 2).toWellFormed()];
-  const shown = characters.slice(0, shownLengthMax).join("").replace(
+  const characters = [...name.slice(0, 2 * displayLengthMax + 2).toWellFormed()];
+  const displayed = characters.slice(0, displayLengthMax).join("").replace(
     invisible,
     (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`,
   );
-  const text = characters.length > shownLengthMax ? `${shown}…` : shown;
+  const text = characters.length > displayLengthMax ? `${displayed}…` : displayed;
   return /^[\p{L}\p{N}_.-]+$/u.test(text) ? text : `"${text}"`;
 }
 
-/** A field with a wrong type; `text` follows its name. */
-export interface WrongType {
+interface WrongType {
   readonly name: string;
+  /** The text that follows the name in `detail`. */
   readonly text: string;
 }
 
 export function wrongTypes(envelope: Readonly<Record<string, unknown>>): WrongType[] {
-  const found: WrongType[] = [];
+  const faults: WrongType[] = [];
   for (const name of fieldNames) {
     const value = envelope[name] ?? null;
     if (value === null || typeof value === "string") continue;
-    found.push({
+    faults.push({
       name,
-      text: `is ${typeOf(value)}; a string is needed${typeof value === "number" ? ", in quotes" : ""}`,
+      text: `is ${describeType(value)}; a string is needed${typeof value === "number" ? ", in quotes" : ""}`,
     });
   }
   const { cost = null, extra } = envelope;
   if (cost !== null && typeof cost !== "number") {
     const hint = typeof cost === "string" ? ", without quotes" : "";
-    found.push({ name: "cost", text: `is ${typeOf(cost)}; a number is needed${hint}` });
+    faults.push({ name: "cost", text: `is ${describeType(cost)}; a number is needed${hint}` });
   }
   if (extra !== undefined && !isObject(extra)) {
-    found.push({ name: "extra", text: `is ${typeOf(extra)}; only an object is allowed` });
+    faults.push({ name: "extra", text: `is ${describeType(extra)}; an object is needed` });
   }
-  return found;
+  return faults;
 }
 
 export function typeFault(envelope: Readonly<Record<string, unknown>>): BodyFault {
-  const wrong = wrongTypes(envelope);
+  const faults = wrongTypes(envelope);
   return {
-    detail: wrong.map(({ name, text }) => `${name} ${text}`).join(". "),
-    reason: `wrong_type ${wrong.map(({ name }) => name).join(" ")}`,
+    detail: faults.map(({ name, text }) => `${name} ${text}`).join(". "),
+    reason: `wrong_type ${faults.map(({ name }) => name).join(" ")}`,
   };
 }
 
-/** The fault of a form field whose value is not flat. */
+/** Describes the fault of a form field with an array or an object as its value. */
 export function nestedFault(name: string, value: unknown): BodyFault {
   return {
-    detail: `${shownName(name)} is ${typeOf(value)}; text, a number, true, false or null is needed`,
+    detail: `${displayName(name)} is ${describeType(value)}; a string, number, boolean or null is needed`,
     reason: "nested_value",
   };
 }

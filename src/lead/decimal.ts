@@ -1,45 +1,45 @@
-/** Exact decimals of JSON numbers, and a cost in integer cents. This module is browser compatible. */
+/** Parses JSON numbers exactly, and converts costs to cents. This module is browser compatible. */
 
 import { limits } from "../contract/limits.ts";
 
-/** The exact value `±0.DIGITS × 10^point`. Zero has no digits, no sign and the point 0. */
+/** The exact value `±0.DIGITS × 10^point`. Zero has no digits, no sign and point 0. */
 interface Decimal {
-  readonly negative: boolean;
-  /** Without leading or trailing zeros. */
+  readonly isNegative: boolean;
+  /** The significant digits, without leading or trailing zeros. */
   readonly digits: string;
-  /** A string when the exponent exceeds 15 digits. */
+  /** The decimal exponent; a string if the written exponent has more than 15 significant digits. */
   readonly point: number | string;
 }
 
-const zero: Decimal = { negative: false, digits: "", point: 0 };
+const zero: Decimal = { isNegative: false, digits: "", point: 0 };
 const exponentDigitsMax = 15;
 
 /**
- * Reads a valid JSON number in linear time; `-0` is `0`. Long exponents are not added up: converting them is
- * quadratic.
+ * Parses a valid JSON number in linear time; `-0` is `0`. Keeps a long exponent as text, because converting it takes
+ * quadratic time.
  */
-export function readDecimal(text: string): Decimal {
-  const negative = text.startsWith("-");
+export function parseDecimal(text: string): Decimal {
+  const isNegative = text.startsWith("-");
   const exponentAt = Math.max(text.indexOf("e"), text.indexOf("E"));
-  const mantissa = text.slice(negative ? 1 : 0, exponentAt < 0 ? text.length : exponentAt);
+  const mantissa = text.slice(isNegative ? 1 : 0, exponentAt < 0 ? text.length : exponentAt);
   const pointAt = mantissa.indexOf(".");
-  const written = pointAt < 0 ? mantissa : mantissa.slice(0, pointAt) + mantissa.slice(pointAt + 1);
+  const mantissaDigits = pointAt < 0 ? mantissa : mantissa.slice(0, pointAt) + mantissa.slice(pointAt + 1);
 
   let start = 0;
-  let end = written.length;
-  while (start < end && written.charCodeAt(start) === 0x30) start++;
+  let end = mantissaDigits.length;
+  while (start < end && mantissaDigits.charCodeAt(start) === 0x30) start++;
   if (start === end) return zero;
-  while (written.charCodeAt(end - 1) === 0x30) end--;
+  while (mantissaDigits.charCodeAt(end - 1) === 0x30) end--;
 
   const point = (pointAt < 0 ? mantissa.length : pointAt) - start;
   return {
-    negative,
-    digits: written.slice(start, end),
-    point: exponentAt < 0 ? point : plus(point, text.slice(exponentAt + 1)),
+    isNegative,
+    digits: mantissaDigits.slice(start, end),
+    point: exponentAt < 0 ? point : addExponent(point, text.slice(exponentAt + 1)),
   };
 }
 
-function plus(point: number, exponent: string): number | string {
+function addExponent(point: number, exponent: string): number | string {
   const sign = exponent.startsWith("-") ? "-" : "";
   let start = /^[+-]/.test(exponent) ? 1 : 0;
   while (exponent.charCodeAt(start) === 0x30) start++;
@@ -49,7 +49,7 @@ function plus(point: number, exponent: string): number | string {
 }
 
 const pointMax = String(limits.costCentsMax).length - 2;
-/** 0.005 is the least that rounds to a cent. */
+/** The point of 0.005, the smallest cost that rounds to a cent. */
 const pointMin = -2;
 
 /**
@@ -57,9 +57,9 @@ const pointMin = -2;
  * lead envelope.
  */
 export function toCents(text: string): number | null {
-  const { negative, digits, point } = readDecimal(text);
-  // Checked before arithmetic: an exponent may be huge.
-  if (negative || typeof point === "string" || point < pointMin || point > pointMax) return null;
+  const { isNegative, digits, point } = parseDecimal(text);
+  // Checked before any arithmetic, because the exponent may be huge.
+  if (isNegative || typeof point === "string" || point < pointMin || point > pointMax) return null;
   const wholeDigits = point + 2;
   const whole = Number(digits.slice(0, wholeDigits).padEnd(wholeDigits, "0"));
   const cents = digits.charAt(wholeDigits) >= "5" ? whole + 1 : whole;

@@ -1,4 +1,4 @@
-/** Phone numbers to dial and to display. This module is browser compatible. */
+/** Formats phone numbers for links and for display. This module is browser compatible. */
 
 import {
   type CountryCode,
@@ -9,38 +9,45 @@ import {
 } from "libphonenumber-js/min";
 import { plainNumber, toE164 } from "./phone.ts";
 
-export interface Dialable {
-  /** `+` and digits only. */
+export interface DialableNumber {
+  /** A `tel:` URI. */
   readonly uri: string;
-  /** For display: national format in the lead's country, otherwise international. */
-  readonly shown: string;
+  /**
+   * The number in national format if it has the calling code of the lead's country, otherwise in international format.
+   */
+  readonly display: string;
 }
 
-const writtenLengthMax = 128;
+const lengthMax = 128;
 
-/** A number and its extension: `x12`, `ext. 12`, `extension 12`, `#12`, `;ext=12`, and Canada's `poste 12`. */
+/** Matches a number and its extension: `x12`, `ext. 12`, `extension 12`, `#12`, `;ext=12`, and Canada's `poste 12`. */
 const withExtension = /^(.*[\d)])[\s,;-]*(?:ext(?:n|ension)?|x|#|poste)[\s.:=]*(\d{1,7})$/i;
 
 /**
- * Reads a number as normalized or as sent; `country` is the lead's. `null` if it is ambiguous or not a number. A
- * foreign number must be valid, and have a `+` or be written as at home.
+ * Parses a phone number, normalized or as sent; `null` if the text is ambiguous or not a number. `country` is the
+ * lead's country. A number that cannot be normalized must be a possible number with a country code, or a valid and
+ * complete number in national format.
  */
-export function dialable(sent: string, country: string): Dialable | null {
-  if (sent.length > writtenLengthMax) return null;
+export function parseDialableNumber(sent: string, country: string): DialableNumber | null {
+  if (sent.length > lengthMax) return null;
   const [, base = sent, extension] = withExtension.exec(sent) ?? [];
-  const normal = toE164(base, country);
-  const plain = normal ?? plainNumber(base);
+  const e164 = toE164(base, country);
+  const plain = e164 ?? plainNumber(base);
   if (plain === null) return null;
-  const home = isSupportedCountry(country) ? country : undefined;
-  const number = parsePhoneNumberFromString(plain, home as CountryCode);
-  // A normalized number is dialed even if it is not assigned.
-  if (number === undefined || normal === null && !isCertain(number, plain)) return null;
+  const homeCountry = isSupportedCountry(country) ? country : undefined;
+  const number = parsePhoneNumberFromString(plain, homeCountry as CountryCode);
+  // A normalized number is dialable even if it is unassigned.
+  if (number === undefined || e164 === null && !isUnambiguous(number, plain)) return null;
   if (extension !== undefined) number.setExt(extension);
-  const isNear = home !== undefined && getCountryCallingCode(home) === number.countryCallingCode;
-  return { uri: number.getURI(), shown: isNear ? number.formatNational() : number.formatInternational() };
+  const isNational = homeCountry !== undefined &&
+    getCountryCallingCode(homeCountry) === number.countryCallingCode;
+  return {
+    uri: number.getURI(),
+    display: isNational ? number.formatNational() : number.formatInternational(),
+  };
 }
 
-function isCertain(number: PhoneNumber, plain: string): boolean {
+function isUnambiguous(number: PhoneNumber, plain: string): boolean {
   const digits = number.number.slice(1);
   const isInternational = plain.startsWith("+") || plain.length > digits.length && plain.endsWith(digits);
   if (isInternational) return number.isPossible();

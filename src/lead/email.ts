@@ -1,4 +1,4 @@
-/** Email address shapes. This module is browser compatible. */
+/** Checks the shape of email addresses. This module is browser compatible. */
 
 const whiteSpace = /\p{White_Space}/u;
 

@@ -1,54 +1,54 @@
-/** Common names of lead and form fields. This module is browser compatible. */
+/** Common alternative names for lead and form fields. This module is browser compatible. */
 
 import type { FieldName } from "../contract/fields.ts";
 
 const nameLengthMax = 100;
-/** Latin letters, full-width letters and marks: nothing else normalizes to a known name. */
+/** Matches names of Latin and full-width characters; no alias is in another script. */
 const nameCharacters = /^[\x20-\u024f\u0300-\u036f\u1e00-\u1eff\uff00-\uffef]+$/;
 
-/** Folded names by field, the surest first; `name` is a full name. */
+/** The folded aliases for each field, most reliable first; `name` is a full name. */
 export const fieldAliases: Readonly<Record<FieldName | "cost" | "name", readonly string[]>> = {
-  first_name: words("firstname fname givenname forename first"),
-  last_name: words("lastname lname surname familyname last apellido apellidos"),
-  phone: words(
+  first_name: splitWords("firstname fname givenname forename first"),
+  last_name: splitWords("lastname lname surname familyname last apellido apellidos"),
+  phone: splitWords(
     "phone phonenumber telephone telephonenumber tel mobile mobilephone mobilenumber cell cellphone cellnumber",
     "homephone workphone primaryphone telefono celular movil",
   ),
-  email: words("email emailaddress mail correo correoelectronico"),
-  street_address: words("streetaddress street address address1 addressline1 streetline1 direccion"),
-  city: words("city town locality ciudad"),
-  state: words("state province stateprovince statecode estado"),
-  zip: words("zip zipcode postalcode postcode codigopostal"),
-  country: words("country countrycode pais"),
-  project_area: words("projectarea area room"),
-  project_service: words("projectservice service servicetype projecttype"),
-  project_material: words("projectmaterial material"),
-  project_details: words(
+  email: splitWords("email emailaddress mail correo correoelectronico"),
+  street_address: splitWords("streetaddress street address address1 addressline1 streetline1 direccion"),
+  city: splitWords("city town locality ciudad"),
+  state: splitWords("state province stateprovince statecode estado"),
+  zip: splitWords("zip zipcode postalcode postcode codigopostal"),
+  country: splitWords("country countrycode pais"),
+  project_area: splitWords("projectarea area room"),
+  project_service: splitWords("projectservice service servicetype projecttype"),
+  project_material: splitWords("projectmaterial material"),
+  project_details: splitWords(
     "projectdetails details description projectdescription message comment comments notes",
   ),
-  external_id: words("externalid leadid referenceid"),
-  cost: words("cost price leadcost leadprice"),
-  name: words("name fullname nombre nombrecompleto"),
+  external_id: splitWords("externalid leadid referenceid"),
+  cost: splitWords("cost price leadcost leadprice"),
+  name: splitWords("name fullname nombre nombrecompleto"),
 };
 
-function words(...lists: string[]): readonly string[] {
+function splitWords(...lists: string[]): readonly string[] {
   return lists.flatMap((list) => list.split(" "));
 }
 
 /**
- * Folds a field name: drops case, accents, punctuation and a leading `your`, `my` or such; `""` without a Latin
- * letter.
+ * Folds a name: removes case, accents, punctuation and a leading `your`, `my` or similar; returns `""` for a name that is
+ * too long, has no Latin letter or contains another script.
  */
 export function foldName(name: string): string {
-  // Unicode normalization is quadratic in a run of combining marks.
+  // Limits the cost of Unicode normalization, which is quadratic in a run of combining marks.
   if (name.length > nameLengthMax || !/[a-z\uff00-\uffef]/i.test(name)) return "";
-  if (/^[a-z]+$/.test(name)) return withoutOwner(name);
-  // A byte order mark, or a copied joiner.
-  const seen = name.replace(/\p{Cf}+/gu, "");
-  if (!nameCharacters.test(seen)) return "";
-  return withoutOwner(seen.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, ""));
+  if (/^[a-z]+$/.test(name)) return removeOwner(name);
+  // Removes invisible characters, such as a byte order mark.
+  const visible = name.replace(/\p{Cf}+/gu, "");
+  if (!nameCharacters.test(visible)) return "";
+  return removeOwner(visible.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
-function withoutOwner(letters: string): string {
+function removeOwner(letters: string): string {
   return letters.replace(/^(?:your|my|contact|customer|form)(?=.)/, "");
 }

@@ -1,32 +1,38 @@
-/** The canonical text of a lead, for its content hash. This module is browser compatible. */
+/** Renders a lead canonically, for its content hash. This module is browser compatible. */
 
-import { readDecimal } from "./decimal.ts";
-import { decode, spaceEnd, stringEnd, wordEnd } from "./json.ts";
+import { parseDecimal } from "./decimal.ts";
+import { decodeString, skipWhiteSpace, stringEnd, wordEnd } from "./json.ts";
 import type { Lead } from "./lead.ts";
 import { foldArea } from "./place.ts";
 
-/** A longer `extra` (in UTF-16 units) is compared verbatim: sorting it would cost more than all other work. */
+/**
+ * The length of `extra`, in UTF-16 units, above which it is compared verbatim; sorting it would cost more than the rest
+ * of the post.
+ */
 const canonicalExtraMax = 16_384;
 
 /**
- * The canonical text of a normalized lead: equal for any spelling of the same lead (1.10 is 1.1, but 1 is not "1").
- * `text` is the lead as `JSON.stringify` writes it. Source: DECISIONS, The lead envelope, content hash.
+ * Returns a normalized lead's canonical text, which is equal for all spellings of the lead (1.10 equals 1.1, but 1 does
+ * not equal "1") unless `extra` is long. `text` is `JSON.stringify(lead)`. Source: DECISIONS, The lead envelope,
+ * content hash.
  */
 export function canonicalText(lead: Lead, extra: string | null, text: string = JSON.stringify(lead)): string {
-  // Folded, because the vocabulary may change between a lead and its repeat.
+  // The area is folded, because the vocabulary's spelling may change between a lead and its repeat.
   const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
   const leadText = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
   if (extra === null) return leadText;
-  // JSON.stringify emits no line break, so the parts stay apart; the mark sets a verbatim `extra` apart too.
+  // JSON.stringify emits no line break, so the one added here separates the parts unambiguously.
   return `${leadText}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
 }
 
 function canonicalJson(text: string): string {
-  return new Canonical(text).value();
+  return new Canonicalizer(text).value();
 }
 
-/** Rewrites a valid JSON text in one pass. Rejected: a `JSON.parse` reviver's `source`, which older browsers lack. */
-class Canonical {
+/**
+ * Rewrites valid JSON canonically. Rejected: the `source` that `JSON.parse` passes to a reviver, which old browsers lack.
+ */
+class Canonicalizer {
   readonly #text: string;
   #at = 0;
 
@@ -35,7 +41,7 @@ class Canonical {
   }
 
   value(): string {
-    this.#at = spaceEnd(this.#text, this.#at);
+    this.#at = skipWhiteSpace(this.#text, this.#at);
     switch (this.#text[this.#at]) {
       case "{":
         return this.#object();
@@ -48,37 +54,37 @@ class Canonical {
     }
   }
 
-  /** Sorted by name; of duplicates the last. */
+  /** Rewrites an object with its members sorted by name; the last duplicate wins. */
   #object(): string {
-    const found = new Map<string, string>();
+    const members = new Map<string, string>();
     this.#at++;
-    while (this.#more("}")) {
+    while (this.#hasNext("}")) {
       const name = this.#string();
       this.#at = this.#text.indexOf(":", this.#at) + 1;
-      found.set(name, this.value());
+      members.set(name, this.value());
     }
-    return `{${[...found.keys()].sort().map((name) => `${name}:${found.get(name)}`)}}`;
+    return `{${[...members.keys()].sort().map((name) => `${name}:${members.get(name)}`)}}`;
   }
 
   #array(): string {
-    const found: string[] = [];
+    const elements: string[] = [];
     this.#at++;
-    while (this.#more("]")) found.push(this.value());
-    return `[${found}]`;
+    while (this.#hasNext("]")) elements.push(this.value());
+    return `[${elements}]`;
   }
 
-  #more(closing: string): boolean {
-    this.#at = spaceEnd(this.#text, this.#at);
-    if (this.#text[this.#at] === ",") this.#at = spaceEnd(this.#text, this.#at + 1);
+  #hasNext(closing: string): boolean {
+    this.#at = skipWhiteSpace(this.#text, this.#at);
+    if (this.#text[this.#at] === ",") this.#at = skipWhiteSpace(this.#text, this.#at + 1);
     if (this.#text[this.#at] !== closing) return true;
     this.#at++;
     return false;
   }
 
-  /** A literal without escapes is canonical. */
+  /** Rewrites a string literal; a literal without escapes is already canonical. */
   #string(): string {
     const literal = this.#take(stringEnd(this.#text, this.#at));
-    return literal.includes("\\") ? JSON.stringify(decode(literal)) : literal;
+    return literal.includes("\\") ? JSON.stringify(decodeString(literal)) : literal;
   }
 
   #take(end: number): string {
@@ -88,9 +94,9 @@ class Canonical {
   }
 }
 
-/** A number as digits and exponent; `true`, `false` and `null` unchanged. */
+/** Rewrites a number as its digits and exponent; returns `true`, `false` and `null` unchanged. */
 export function canonicalWord(word: string): string {
   if (word >= "a") return word;
-  const { negative, digits, point } = readDecimal(word);
-  return `${negative ? "-" : ""}${digits}e${point}`;
+  const { isNegative, digits, point } = parseDecimal(word);
+  return `${isNegative ? "-" : ""}${digits}e${point}`;
 }

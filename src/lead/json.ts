@@ -1,27 +1,27 @@
 /**
- * Lossless JSON: finds members as written, so that 1.10, `\u0000` and `__proto__` survive. No recursion, nothing
- * quadratic. This module is browser compatible.
+ * Reads JSON without loss: returns members as written, so that 1.10, `\u0000` and `__proto__` are preserved. Takes linear
+ * time without recursion. This module is browser compatible.
  */
 
 export interface Member {
   /** The decoded name; lone surrogates become U+FFFD. */
   readonly name: string;
-  /** The name as written, with its quotes. */
+  /** The name as written, with its quotation marks. */
   readonly nameText: string;
   readonly valueText: string;
 }
 
-/** A surrogate pair in escapes, a lone surrogate (captured), or escaped backslashes. */
+/** Matches an escaped surrogate pair, an escaped lone surrogate (captured), or escaped backslashes. */
 const escapes =
   /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?:\\\\)+/g;
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Parses one JSON object nested at most `depthMax` levels; otherwise `null`. The last duplicate wins; `__proto__` is
- * ordinary.
+ * Parses a JSON object that is nested at most `depthMax` levels; `null` for any other text. The last duplicate wins;
+ * `__proto__` is an ordinary name.
  */
 export function parseObject(text: string, depthMax: number): Readonly<Record<string, unknown>> | null {
-  // Checked first: some engines' parsers overflow on deep nesting.
+  // Some engines' parsers overflow the stack on deep nesting.
   if (isDeeperThan(text, depthMax)) return null;
   let value: unknown;
   try {
@@ -32,28 +32,34 @@ export function parseObject(text: string, depthMax: number): Readonly<Record<str
   return isObject(value) ? value : null;
 }
 
+/** A member with its parsed value; the name keeps lone surrogates. */
 export interface ParsedMember extends Member {
   readonly value: unknown;
 }
 
-/** {@linkcode parseObject} and {@linkcode members} in one pass, at a third of the cost for thousands of members. */
+/** Returns an object's members with their parsed values; `null` for a text that {@linkcode parseObject} rejects. */
 export function parseMembers(text: string, depthMax: number): ParsedMember[] | null {
   if (isDeeperThan(text, depthMax)) return null;
   const tokens = memberTokens(text);
   if (tokens === null) return null;
-  const found: ParsedMember[] = [];
+  const parsed: ParsedMember[] = [];
   try {
     for (let at = 0; at < tokens.length; at += 2) {
       const [nameText, valueText] = [tokens[at] as string, tokens[at + 1] as string];
-      found.push({ name: parseToken(nameText) as string, nameText, value: parseToken(valueText), valueText });
+      parsed.push({
+        name: parseToken(nameText) as string,
+        nameText,
+        value: parseToken(valueText),
+        valueText,
+      });
     }
   } catch {
     return null;
   }
-  return found;
+  return parsed;
 }
 
-/** Avoids `JSON.parse` for plain strings and numbers. */
+/** Parses a value; calls `JSON.parse` only for values other than plain strings and numbers. */
 function parseToken(token: string): unknown {
   const first = token.charCodeAt(0);
   if (first === quote && plainString.test(token)) return token.slice(1, -1);
@@ -61,25 +67,27 @@ function parseToken(token: string): unknown {
   return JSON.parse(token);
 }
 
-/** Names and values in turn, as written; `null` for a malformed object. */
+/** Returns alternating names and values, as written; `null` for a malformed object. */
 function memberTokens(text: string): string[] | null {
   const tokens: string[] = [];
-  let at = spaceEnd(text, 0);
+  let at = skipWhiteSpace(text, 0);
   if (text.charCodeAt(at) !== openBrace) return null;
-  at = spaceEnd(text, at + 1);
-  if (text.charCodeAt(at) === closeBrace) return spaceEnd(text, at + 1) === text.length ? tokens : null;
+  at = skipWhiteSpace(text, at + 1);
+  if (text.charCodeAt(at) === closeBrace) return skipWhiteSpace(text, at + 1) === text.length ? tokens : null;
   while (text.charCodeAt(at) === quote) {
     const nameEnd = stringEnd(text, at);
     tokens.push(text.slice(at, nameEnd));
-    at = spaceEnd(text, nameEnd);
+    at = skipWhiteSpace(text, nameEnd);
     if (text.charCodeAt(at) !== colon) return null;
-    at = spaceEnd(text, at + 1);
+    at = skipWhiteSpace(text, at + 1);
     const end = valueEnd(text, at);
     tokens.push(text.slice(at, end));
-    at = spaceEnd(text, end);
-    if (text.charCodeAt(at) === closeBrace) return spaceEnd(text, at + 1) === text.length ? tokens : null;
+    at = skipWhiteSpace(text, end);
+    if (text.charCodeAt(at) === closeBrace) {
+      return skipWhiteSpace(text, at + 1) === text.length ? tokens : null;
+    }
     if (text.charCodeAt(at) !== comma) return null;
-    at = spaceEnd(text, at + 1);
+    at = skipWhiteSpace(text, at + 1);
   }
   return null;
 }
@@ -88,62 +96,64 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The members of a valid JSON object in text order, duplicates included. */
+/** Returns the members of a valid JSON object in text order, including duplicates. */
 export function members(text: string): Member[] {
-  const found: Member[] = [];
-  let at = spaceEnd(text, text.indexOf("{") + 1);
-  while (text.charCodeAt(at) === quote) {
-    const nameEnd = stringEnd(text, at);
-    const nameText = text.slice(at, nameEnd);
-    const valueStart = spaceEnd(text, text.indexOf(":", nameEnd) + 1);
-    at = valueEnd(text, valueStart);
-    found.push({ name: decode(nameText), nameText, valueText: text.slice(valueStart, at) });
-    at = spaceEnd(text, at);
-    // Skips the comma, or the closing brace.
-    at = spaceEnd(text, at + 1);
+  const tokens = memberTokens(text) as string[];
+  const list: Member[] = [];
+  for (let at = 0; at < tokens.length; at += 2) {
+    const [nameText, valueText] = [tokens[at] as string, tokens[at + 1] as string];
+    list.push({ name: decodeString(nameText), nameText, valueText });
   }
-  return found;
+  return list;
 }
 
-/** Replaces escapes of lone surrogates by `\ufffd`: PostgreSQL and other strict parsers refuse them. */
+/** Removes the byte order mark that may precede a JSON text. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
+/** Replaces escaped lone surrogates, which PostgreSQL and other strict parsers refuse, with `\ufffd`. */
 export function replaceLoneSurrogates(text: string): string {
   if (!surrogateEscape.test(text)) return text;
   return text.replace(escapes, (escape, lone) => lone === undefined ? escape : "\\ufffd");
 }
 
-export function withoutNul(text: string): string {
+/** Removes `\u0000` escapes, which PostgreSQL cannot store. */
+export function removeNul(text: string): string {
   if (!text.includes("\\u0000")) return text;
   return text.replace(/\\u0000|((?:\\\\)+)/g, "$1");
 }
 
 /** Decodes a JSON string literal; lone surrogates become U+FFFD. */
-export function decode(literal: string): string {
+export function decodeString(literal: string): string {
   return literal.includes("\\") ? JSON.parse(literal).toWellFormed() : literal.slice(1, -1);
 }
 
-export function spaceEnd(text: string, at: number): number {
+/** Returns the index of the first character at or after `at` that is not JSON white space. */
+export function skipWhiteSpace(text: string, at: number): number {
   let code = text.charCodeAt(at);
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
   return at;
 }
 
-/** The index after the string literal at `at`; the text's length if it is unterminated. */
+/** Returns the index after the string literal at `at`; the text's length if it is unterminated. */
 export function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
-    // Each run of backslashes is counted once.
+    // Takes linear time, because each run of backslashes is counted once.
     while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
     if (backslashes % 2 === 0) return end + 1;
   }
   return text.length;
 }
 
+/** Returns the index after the number, `true`, `false` or `null` at `at`. */
 export function wordEnd(text: string, at: number): number {
   while (isWordPart(text.charCodeAt(at))) at++;
   return at;
 }
 
-// deno-lint-ignore no-control-regex -- a string has none of them
+// deno-lint-ignore no-control-regex -- JSON strings must not contain control characters
 const plainString = /^"[^\\\x00-\x1f]*$/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const quote = 0x22;
@@ -155,12 +165,12 @@ const closeBrace = 0x7d;
 const colon = 0x3a;
 const comma = 0x2c;
 
-/** Letters, digits, `+`, `-` and `.`; false for the NaN past the end. */
+/** Whether a character can be part of a number, `true`, `false` or `null`; false for the `NaN` past the end. */
 function isWordPart(code: number): boolean {
   return code >= 0x61 && code <= 0x7a || code >= 0x2d && code <= 0x39 || code === 0x2b || code === 0x45;
 }
 
-/** The index after the JSON value at `at`; at most the text's length. */
+/** Returns the index after the JSON value at `at`; at most the text's length. */
 export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);
@@ -169,30 +179,30 @@ export function valueEnd(text: string, at: number): number {
   do {
     const code = text.charCodeAt(at);
     at = code === quote ? stringEnd(text, at) : at + 1;
-    depth += step(code);
+    depth += depthChange(code);
   } while (depth > 0 && at < text.length);
   return at;
 }
 
-function step(code: number): number {
+function depthChange(code: number): number {
   if (code === openBrace || code === openBracket) return 1;
   return code === closeBrace || code === closeBracket ? -1 : 0;
 }
 
-/** Exact for valid texts only. */
+/** Whether a valid text is nested deeper than `depthMax`; for an invalid text, the result is an estimate. */
 function isDeeperThan(text: string, depthMax: number): boolean {
-  if (!hasMoreThan(text, depthMax)) return false;
+  if (!hasMoreBracketsThan(text, depthMax)) return false;
   let depth = 0;
   for (let at = 0; at < text.length && depth <= depthMax;) {
     const code = text.charCodeAt(at);
     at = code === quote ? stringEnd(text, at) : at + 1;
-    depth += step(code);
+    depth += depthChange(code);
   }
   return depth > depthMax;
 }
 
-/** Whether there are more than `countMax` opening brackets; `indexOf` beats a loop. */
-function hasMoreThan(text: string, countMax: number): boolean {
+/** Whether a text has more than `countMax` opening brackets; `indexOf` is faster than a loop over all characters. */
+function hasMoreBracketsThan(text: string, countMax: number): boolean {
   let count = 0;
   for (const bracket of ["[", "{"]) {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
@@ -203,29 +213,29 @@ function hasMoreThan(text: string, countMax: number): boolean {
   return false;
 }
 
-/** The texts of an array's elements. */
-export function elements(text: string): string[] {
-  const found: string[] = [];
-  let at = spaceEnd(text, text.indexOf("[") + 1);
+/** Returns the JSON text of each element of an array. */
+export function arrayElements(text: string): string[] {
+  const elements: string[] = [];
+  let at = skipWhiteSpace(text, text.indexOf("[") + 1);
   while (at < text.length && text[at] !== "]") {
     const end = valueEnd(text, at);
-    found.push(text.slice(at, end));
-    at = spaceEnd(text, end);
-    at = text[at] === "," ? spaceEnd(text, at + 1) : text.length;
+    elements.push(text.slice(at, end));
+    at = skipWhiteSpace(text, end);
+    at = text[at] === "," ? skipWhiteSpace(text, at + 1) : text.length;
   }
-  return found;
+  return elements;
 }
 
-/** The text without white space between tokens. */
-export function withoutSpace(text: string): string {
-  let written = "";
-  for (let at = spaceEnd(text, 0); at < text.length; at = spaceEnd(text, at)) {
+/** Removes the white space between JSON tokens. */
+export function minifyJson(text: string): string {
+  let minified = "";
+  for (let at = skipWhiteSpace(text, 0); at < text.length; at = skipWhiteSpace(text, at)) {
     let end = at;
-    while (end < text.length && spaceEnd(text, end) === end) {
+    while (end < text.length && skipWhiteSpace(text, end) === end) {
       end = text[end] === '"' ? stringEnd(text, end) : end + 1;
     }
-    written += text.slice(at, end);
+    minified += text.slice(at, end);
     at = end;
   }
-  return written;
+  return minified;
 }

@@ -3,7 +3,7 @@
 import type { FieldName, Flag, Reason } from "../contract/fields.ts";
 import type { BodyFault } from "./body_fault.ts";
 
-/** A normalized lead: absent fields are left out, `country` is always set, members are in envelope order. */
+/** A normalized lead, with its members in the envelope's order. Absent fields are omitted; `country` is always set. */
 export type Lead =
   & { readonly [name in "first_name" | "last_name" | "phone" | "country"]: string }
   & { readonly [name in FieldName]?: string }
@@ -14,19 +14,19 @@ export type Validation =
   | {
     readonly kind: "valid";
     readonly lead: Lead;
-    /** JSON text of the members outside the envelope, lossless; `null` for none. */
+    /** The JSON text of the members outside the envelope, as sent; `null` if there are none. */
     readonly extra: string | null;
     readonly flags: readonly Flag[];
   }
   | { readonly kind: "invalid_json" } & BodyFault
-  // Suggests the fields that the caller probably meant.
+  // `detail` explains the faults, and suggests the fields that the caller probably meant.
   | Partial<BodyFault> & {
     readonly kind: "validation_failed";
-    /** Every failing field and its reason. */
+    /** The reason for each failing field. */
     readonly fields: Readonly<Record<string, Reason>>;
-    /** The body is `{}`: the key check. */
+    /** Whether the body is `{}`: a key check. */
     readonly empty: boolean;
   };
 
-/** Accepted terms of `project_area` by their folded spelling (`foldArea`). */
+/** The accepted `project_area` terms, by their folded form (`foldArea`). */
 export type Areas = ReadonlyMap<string, string>;

@@ -1,93 +1,105 @@
-/** Suggests the field that an unknown name probably means. This module is browser compatible. */
+/** Suggests the fields that a sender probably meant by unknown names. This module is browser compatible. */
 
 import { fieldNames, requiredFields } from "../contract/fields.ts";
-import { type BodyFault, shownName } from "./body_fault.ts";
+import { editDistance } from "../contract/likely_name.ts";
+import { type BodyFault, displayName } from "./body_fault.ts";
 import { isObject } from "./json.ts";
 import { fieldAliases, foldName } from "./field_aliases.ts";
 
-/** Bounds on compared names: a body has room for 8,000, and each comparison costs 1 µs. */
-const [sentMax, wantedMax] = [100, 25];
+/** The maximum numbers of names to compare; a comparison costs 1 µs, and a body can have 8,000 fields. */
+const [sentMax, missingMax] = [100, 25];
 const suggestionsMax = 6;
-/** Shorter names resemble too many words. */
-const nearLengthMin = 5;
+/** The minimum length of a field name that is matched by similarity; shorter names resemble too many words. */
+const similarLengthMin = 5;
 
-type Sent = Map<string, string>;
+/** The names that were sent, each with its folded form. */
+type SentNames = Map<string, string>;
 
-const isKnown: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
+const knownNames: ReadonlySet<string> = new Set([...fieldNames, "cost", "extra"]);
 
-/** Suggests names for the fields `missing` of a lead; `null` for none. */
+/** Returns a suggestion for the fields that are `missing` from a lead, or `null`. */
 export function leadMisspelling(
   envelope: Readonly<Record<string, unknown>>,
   missing: readonly string[],
 ): BodyFault | null {
-  const sent: Sent = new Map();
+  const sent: SentNames = new Map();
   for (const name in envelope) {
     if (sent.size === sentMax) break;
-    if (holdsLead(envelope[name])) {
-      const detail = `the lead is inside ${shownName(name)}; its fields belong at the top level of the body`;
+    if (containsLead(envelope[name])) {
+      const detail = `the lead is inside ${
+        displayName(name)
+      }; its fields must be at the top level of the body`;
       return { detail, reason: "wrapped" };
     }
-    if (!isKnown.has(name)) sent.set(name, foldName(name));
+    if (!knownNames.has(name)) sent.set(name, foldName(name));
   }
-  const found = new Map<string, string[]>();
-  const name = missing.some((wanted) => wanted !== "phone") ? known(sent, fieldAliases.name) : undefined;
+  const suggestions = new Map<string, string[]>();
+  const name = missing.some((field) => field !== "phone") ? findAlias(sent, fieldAliases.name) : undefined;
   if (name !== undefined) {
-    found.set(name, ["first_name", "last_name"]);
+    suggestions.set(name, ["first_name", "last_name"]);
     sent.delete(name);
   }
   const others = [...fieldNames, "cost"].filter((name) =>
     envelope[name] === undefined && !missing.includes(name)
   );
-  for (const wanted of missing) take(sent, wanted, found, { near: true });
-  // Exact matches only: a lead may have names of its own.
-  for (const wanted of others) take(sent, wanted, found, { near: false });
+  for (const field of missing) suggest(sent, field, suggestions, { allowSimilar: true });
+  // Exact matches only, because callers may send additional fields on purpose.
+  for (const field of others) suggest(sent, field, suggestions, { allowSimilar: false });
   return describe(
-    found,
+    suggestions,
     (meant) => `no field of a lead; ${meant.join(" and ")} ${meant.length > 1 ? "are" : "is"}`,
   );
 }
 
-/** The field of a lead that an unknown `name` probably means, of those that `isFree`; `null` for none. */
-export function likelyField(name: string, isFree: (field: string) => boolean): string | null {
-  const sent: Sent = new Map([[name, foldName(name)]]);
-  const found = new Map<string, string[]>();
-  for (const wanted of [...fieldNames, "cost"].filter(isFree)) take(sent, wanted, found, { near: true });
-  return found.get(name)?.[0] ?? null;
+/** Returns the field that an unknown `name` probably means, among the fields that are `isUnused`, or `null`. */
+export function likelyField(name: string, isUnused: (field: string) => boolean): string | null {
+  const sent: SentNames = new Map([[name, foldName(name)]]);
+  const suggestions = new Map<string, string[]>();
+  for (const field of [...fieldNames, "cost"].filter(isUnused)) {
+    suggest(sent, field, suggestions, { allowSimilar: true });
+  }
+  return suggestions.get(name)?.[0] ?? null;
 }
 
-/** Suggests names for a form's `missing` required fields; `null` for none. */
+/** Returns a suggestion for the required fields that are `missing` from a form, or `null`. */
 export function formMisspelling(
   posted: Iterable<string>,
   { required, missing }: { readonly required: readonly string[]; readonly missing: readonly string[] },
 ): BodyFault | null {
-  const sent: Sent = new Map();
+  const sent: SentNames = new Map();
   for (const name of posted) {
     if (sent.size === sentMax) break;
     if (!required.includes(name)) sent.set(name, foldName(name));
   }
-  const found = new Map<string, string[]>();
-  for (const wanted of missing.slice(0, wantedMax)) take(sent, wanted, found, { near: true });
-  return describe(found, (meant) => `no field that the form requires; ${meant.map(shownName)} is`);
+  const suggestions = new Map<string, string[]>();
+  for (const field of missing.slice(0, missingMax)) suggest(sent, field, suggestions, { allowSimilar: true });
+  return describe(suggestions, (meant) => `not a required field of the form; ${meant.map(displayName)} is`);
 }
 
-function holdsLead(value: unknown): boolean {
+function containsLead(value: unknown): boolean {
   const inside = Array.isArray(value) ? value[0] : value;
   return isObject(inside) && requiredFields.some((name) => Object.hasOwn(inside, name));
 }
 
-/** Moves the match for a wanted name from `sent` to `found`. */
-function take(sent: Sent, wanted: string, found: Map<string, string[]>, { near }: { near: boolean }): void {
-  const folded = foldName(wanted);
+/** Moves the sent name that means `field` from `sent` to `suggestions`, if there is one. */
+function suggest(
+  sent: SentNames,
+  field: string,
+  suggestions: Map<string, string[]>,
+  { allowSimilar }: { allowSimilar: boolean },
+): void {
+  const folded = foldName(field);
   if (folded === "") return;
-  const group = Object.values(fieldAliases).find((names) => names.includes(folded)) ?? [folded];
-  const name = known(sent, [folded, ...group]) ?? (near ? nearest(sent, folded) : undefined);
+  const aliases = Object.values(fieldAliases).find((names) => names.includes(folded)) ?? [folded];
+  const name = findAlias(sent, [folded, ...aliases]) ??
+    (allowSimilar ? findSimilar(sent, folded) : undefined);
   if (name === undefined) return;
   sent.delete(name);
-  found.set(name, [wanted]);
+  suggestions.set(name, [field]);
 }
 
-/** The best-ranked sent name that folds to one of `names`. */
-function known(sent: Sent, names: readonly string[]): string | undefined {
+/** Returns the sent name whose folded form occurs earliest in `names`. */
+function findAlias(sent: SentNames, names: readonly string[]): string | undefined {
   let [best, rank] = [undefined as string | undefined, names.length];
   for (const [name, folded] of sent) {
     const at = folded === "" ? -1 : names.indexOf(folded);
@@ -96,45 +108,21 @@ function known(sent: Sent, names: readonly string[]): string | undefined {
   return best;
 }
 
-/** The first sent name within one or two edits. */
-function nearest(sent: Sent, wanted: string): string | undefined {
-  if (wanted.length < nearLengthMin) return undefined;
-  const most = wanted.length === nearLengthMin ? 1 : 2;
-  return [...sent].find(([, folded]) => isWithin(folded, wanted, most))?.[0];
-}
-
-/** Whether the edit distance, with swaps, is at most `most`; computes only the necessary band. */
-function isWithin(left: string, right: string, most: number): boolean {
-  if (Math.abs(left.length - right.length) > most) return false;
-  let before: number[] = [];
-  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= left.length; row++) {
-    const current = new Array<number>(right.length + 1).fill(Infinity);
-    current[0] = row;
-    for (let column = Math.max(1, row - most); column <= Math.min(right.length, row + most); column++) {
-      const at = (cells: readonly number[], back: number) => cells[column - back] as number;
-      const isSame = left[row - 1] === right[column - 1];
-      const isSwapped = row > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      current[column] = Math.min(
-        at(above, 1) + (isSame ? 0 : 1),
-        at(above, 0) + 1,
-        at(current, 1) + 1,
-        isSwapped ? at(before, 2) + 1 : Infinity,
-      );
-    }
-    [before, above] = [above, current];
-  }
-  return (above[right.length] as number) <= most;
+/** Returns the first sent name within two edits of `field`, or within one edit if `field` has the minimum length. */
+function findSimilar(sent: SentNames, field: string): string | undefined {
+  if (field.length < similarLengthMin) return undefined;
+  const editsMax = field.length === similarLengthMin ? 1 : 2;
+  return [...sent].find(([, folded]) => editDistance(folded, field, editsMax) <= editsMax)?.[0];
 }
 
 function describe(
-  found: ReadonlyMap<string, readonly string[]>,
-  words: (meant: readonly string[]) => string,
+  suggestions: ReadonlyMap<string, readonly string[]>,
+  predicate: (meant: readonly string[]) => string,
 ): BodyFault | null {
-  if (found.size === 0) return null;
-  const suggested = [...found].slice(0, suggestionsMax);
+  if (suggestions.size === 0) return null;
+  const suggested = [...suggestions].slice(0, suggestionsMax);
   return {
-    detail: suggested.map(([name, meant]) => `${shownName(name)} is ${words(meant)}`).join(". "),
+    detail: suggested.map(([name, meant]) => `${displayName(name)} is ${predicate(meant)}`).join(". "),
     reason: `misspelled ${[...new Set(suggested.flatMap(([, meant]) => meant))].join(" ")}`,
   };
 }

@@ -1,40 +1,48 @@
-/** Phone numbers: US and Canadian ones become E.164, by digits alone. This module is browser compatible. */
+/**
+ * Normalizes North American phone numbers (calling code 1) to E.164, based on their digits and the country. This module
+ * is browser compatible.
+ */
 
 import { getCountryCallingCode, isSupportedCountry } from "libphonenumber-js/min";
 
 const scheme = /^tel:/i;
 const decimalDigit = /^\p{Nd}$/u;
 const plusSign = /^[+＋]$/u;
-/** Punctuation, full-width too, and format characters (Cf), which address books add when you copy a number. */
+/**
+ * Matches white space, punctuation (also full-width), and format characters (Cf), which address books add to copied
+ * numbers.
+ */
 const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
-const writtenLengthMax = 128;
-/** Maximum length of a text compared as an address or a number, in UTF-16 units. */
+const lengthMax = 128;
+/** The maximum length, in UTF-16 code units, of a text that is compared as an email address or phone number. */
 export const contactLengthMax = 1_000;
 const digitsMax = 11;
 
 /**
- * Reduces a US or Canadian number in any formatting to `+1` and ten digits; `null` for one that is stored as sent.
- * Ten bare digits are refused when `country` (normalized) has another calling code. Source: SPEC and DECISIONS, The
- * lead envelope.
+ * Normalizes a North American number in any format to `+1` and ten digits; `null` if it must be stored as sent, such as
+ * ten digits without `1` if the normalized `country` has another calling code. Source: SPEC and DECISIONS, The lead
+ * envelope.
  */
 export function toE164(sent: string, country: string): string | null {
-  if (sent.length > writtenLengthMax) return null;
+  if (sent.length > lengthMax) return null;
   let digits = "";
-  let plus = false;
+  let hasPlus = false;
   for (const char of sent.replace(scheme, "")) {
     if (char >= "0" && char <= "9") digits += char;
     else if (plusSign.test(char)) {
-      if (plus || digits !== "") return null;
-      plus = true;
+      if (hasPlus || digits !== "") return null;
+      hasPlus = true;
     } else if (decimalDigit.test(char)) digits += decimalValue(char);
     else if (!formatting.test(char)) return null;
     if (digits.length > digitsMax) return null;
   }
-  const national = nationalNumber(digits, plus, country);
+  const national = nationalNumber(digits, hasPlus, country);
   return national !== null && national >= "2" ? `+1${national}` : null;
 }
 
-/** The ASCII digits of a number in any formatting, with its leading `+`; `null` for any other or too long a text. */
+/**
+ * Returns the ASCII digits of a number in any format, with any leading `+`; `null` if it is too long or not a number.
+ */
 export function plainNumber(sent: string): string | null {
   if (sent.length > contactLengthMax) return null;
   let number = "";
@@ -46,26 +54,29 @@ export function plainNumber(sent: string): string | null {
   return number === "" || number === "+" ? null : number;
 }
 
-/** Converts the decimal digits of every script to ASCII. */
+/** Converts decimal digits in any script to ASCII. */
 export function withAsciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(decimalValue(digit)));
 }
 
-function nationalNumber(digits: string, plus: boolean, country: string): string | null {
+function nationalNumber(digits: string, hasPlus: boolean, country: string): string | null {
   if (digits.length === 11 && digits.startsWith("1")) return digits.slice(1);
-  return digits.length === 10 && !plus && mayBeNorthAmerican(country) ? digits : null;
+  return digits.length === 10 && !hasPlus && mayBeNorthAmerican(country) ? digits : null;
 }
 
-/** An unknown two-letter code is not +1; any other text says nothing. */
+/**
+ * Whether numbers in a country may have calling code 1: false for an unknown two-letter code, true for text that is not
+ * a two-letter code.
+ */
 function mayBeNorthAmerican(country: string): boolean {
   if (country === "US" || !/^[A-Z]{2}$/.test(country)) return true;
   return isSupportedCountry(country) && getCountryCallingCode(country) === "1";
 }
 
-/** A cache: each value takes up to 50 regular expressions. */
+/** A cache, because computing a value takes up to 50 regular expression tests. */
 const digitValues = new Map<string, number>();
 
-/** The value of a decimal digit of any script: Unicode encodes them in runs of ten that start with a zero. */
+/** Returns the value of a decimal digit in any script; Unicode encodes digits in runs of ten that start with zero. */
 function decimalValue(digit: string): number {
   let value = digitValues.get(digit);
   if (value === undefined) {

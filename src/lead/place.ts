@@ -1,6 +1,5 @@
 /**
- * Country, state, postal code and project area, from text that `normalizeLine` returned. This module is browser
- * compatible.
+ * Normalizes countries, states, postal codes and project areas, after `normalizeLine`. This module is browser compatible.
  */
 
 import { countrySynonyms } from "../contract/fields.ts";
@@ -12,13 +11,13 @@ const countryNames: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Most countries; cheaper than counting runes. */
+/** Matches two ASCII letters; a fast path, because counting runes costs more. */
 const twoLetters = /^[A-Za-z]{2}$/;
 const canadianCode = /^([A-Za-z]\d[A-Za-z])[ -]?(\d[A-Za-z]\d)$/;
 const nineDigits = /^\d{9}$/;
 
 /**
- * Maps a name to its code and upper-cases two characters (unless that is longer: `ß1`); `null` for anything else.
+ * Maps a synonym to its code, and upper-cases two characters unless that lengthens them (`ß1`); `null` for anything else.
  * Source: SPEC and DECISIONS, The lead envelope.
  */
 export function normalizeCountry(text: string): string | null {
@@ -30,14 +29,14 @@ export function normalizeCountry(text: string): string | null {
   return isTwoRunes(upper) ? upper : text;
 }
 
-/** Upper-cases a state of two ASCII letters. Source: SPEC, Lead envelope. */
+/** Upper-cases a state of two ASCII letters; returns any other text unchanged. Source: SPEC, Lead envelope. */
 export function normalizeState(text: string): string {
   return twoLetters.test(text) ? text.toUpperCase() : text;
 }
 
 /**
- * Formats nine bare US digits as `NNNNN-NNNN`, a Canadian code as `ANA NAN`. Source: SPEC and DECISIONS, The lead
- * envelope.
+ * Formats nine US digits as `NNNNN-NNNN` and a Canadian code as `ANA NAN`; returns any other text unchanged. Source: SPEC
+ * and DECISIONS, The lead envelope.
  */
 export function normalizeZip(text: string, country: string): string {
   if (country === "US" && nineDigits.test(text)) return `${text.slice(0, 5)}-${text.slice(5)}`;
@@ -45,7 +44,7 @@ export function normalizeZip(text: string, country: string): string {
   return canadian === null ? text : `${canadian[1]} ${canadian[2]}`.toUpperCase();
 }
 
-/** Folds a `project_area` term to its lookup key, so that case and outer space do not matter. */
+/** Folds a `project_area` term for lookups that ignore case and extra white space. */
 export function foldArea(text: string): string {
   return normalizeLine(text).toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Token buckets by key, in bounded memory. This module is browser compatible. */
+/** Limits requests by key with token buckets in bounded memory. This module is browser compatible. */
 
 import { limits, type Rate } from "../contract/limits.ts";
 
@@ -6,12 +6,12 @@ import { limits, type Rate } from "../contract/limits.ts";
 export type Seed = readonly [number, number];
 
 /**
- * HalfSipHash-2-4 with 64 bits of result, over the text's UTF-16 units, two to a word.
+ * HalfSipHash-2-4 with a 64-bit result, over a text's UTF-16 code units (two per word) and its length.
  *
- * Rejected: a hash without a key, because an attacker who picks IPv6 networks could choose which bucket is evicted.
+ * Rejected: a hash without a secret, because an attacker with many IPv6 networks could choose which bucket is evicted.
  */
 export class KeyedHash {
-  /** The low and the high half of the last result, unsigned. */
+  /** The low half of the last result, unsigned; {@linkcode high} is the other half. */
   low = 0;
   high = 0;
   readonly #seed: Seed;
@@ -30,9 +30,10 @@ export class KeyedHash {
     this.#v1 = k1 ^ 0xee;
     this.#v2 = k0 ^ 0x6c796765;
     this.#v3 = k1 ^ 0x74656462;
-    // Beyond the end `charCodeAt` returns NaN, which is 0 to bitwise operators; the length distinguishes it.
-    for (let at = 0; at < text.length; at += 2) {
-      this.#absorb(text.charCodeAt(at) | text.charCodeAt(at + 1) << 16);
+    // Past the end, `charCodeAt` returns NaN, which bitwise operators treat as 0; the length distinguishes the text
+    // from one that ends in U+0000.
+    for (let index = 0; index < text.length; index += 2) {
+      this.#absorb(text.charCodeAt(index) | text.charCodeAt(index + 1) << 16);
     }
     this.#absorb(text.length);
     this.#v2 ^= 0xee;
@@ -73,131 +74,129 @@ export class KeyedHash {
   }
 }
 
-/** Limits requests by key. */
-export interface Limiter {
-  /** Requests one token for `key`; `nowMs` is in milliseconds of a monotonic clock. */
-  allow(key: string, rate: Rate, nowMs: number): Allowance;
-}
-
 /** The decision on one request. */
 export interface Allowance {
-  readonly allowed: boolean;
-  /** Requests allowed right after this one. */
+  readonly isAllowed: boolean;
+  /** The number of requests that would be allowed immediately after this one. */
   readonly remaining: number;
-  /** Whole seconds until the next request is allowed; at least `limits.retryAfterSeconds`. */
+  /** The time until the next request is allowed, in seconds, rounded up; at least `limits.retryAfterSeconds`. */
   readonly retryAfterSeconds: number;
-  /** Whole seconds until the bucket is full again. */
+  /** The time until the bucket is full again, in seconds, rounded up. */
   readonly resetSeconds: number;
 }
 
-/** One token in debt units: at 1 request a minute, 1 ms earns 1 unit, so integer arithmetic is exact. */
-export const unitsPerToken = 60_000;
+/** The number of units per token. At 1 request per minute, 1 ms earns 1 unit, so integer arithmetic is exact. */
+const unitsPerToken = 60_000;
 
-/** Caps reported waits: a rate of zero must not render as `Infinity`. */
+/** The maximum reported wait; a rate of zero would otherwise result in `Infinity`. */
 const waitSecondsMax = 3600;
 
-/** Slots a key can be in. */
-const waysMax = 8;
+/** The number of slots in which a key can be stored. */
+const slotsPerKey = 8;
 
 /**
- * One slot: two 32-bit hash halves, then three doubles: debt in units, time of the last update, time when the bucket is
- * full again. It stores debt rather than tokens left, so that a raised burst applies at once. All zero while free.
+ * The size of a slot, which stores two 32-bit halves of the hash and three doubles: the debt in units, the time of the
+ * last update, and the time when the bucket is full again. The debt is stored rather than the remaining tokens, so that
+ * a raised burst applies at once. A free slot is all zeros.
  */
 const slotBytes = 32;
 
 interface TokenBucketOptions {
-  /** Slots, rounded up to a power of two of at least 8; each takes 32 bytes. */
+  /** The number of slots, rounded up to a power of two, at least 8. */
   readonly keysMax: number;
-  /** Random and secret: an attacker who knows it can choose keys that evict a given key. */
+  /** A random secret. An attacker who knew it could choose keys that evict a given key. */
   readonly seed: Seed;
 }
 
 /**
- * Limits requests by key: a bucket starts full with `burst` tokens, each allowed request takes one, and `perMinute /
- * 60` a second return. A refused request takes none.
+ * Limits requests by key. A bucket starts with `burst` tokens and gains `perMinute` tokens per minute; each allowed
+ * request consumes one.
  *
- * Memory is allocated once: 32 bytes a slot, 4 MiB for 100,000 keys. A key has eight possible slots; when all are
- * taken, the bucket that would be full first is evicted, so a flood of new keys cannot reset a drained bucket.
+ * Memory is allocated once: 32 bytes per slot, 4 MiB for 100,000 keys. If all slots for a key are in use, the bucket that
+ * would be full soonest is evicted, so that a flood of new keys cannot reset an empty bucket.
  *
- * Rejected: a `Map` in LRU order (285 MB for a million addresses, and a flood decides what is evicted); GCRA, because
- * the rate may change between calls. Source: SPEC, Limits.
+ * Rejected: a `Map` in LRU order, because a million addresses take 285 MB and a flood controls the evictions; GCRA,
+ * because the rate may change between calls. Source: SPEC, Limits.
  */
-export class TokenBucketLimiter implements Limiter {
+export class TokenBucketLimiter {
   readonly #hash: KeyedHash;
   readonly #hashes: Uint32Array;
-  readonly #books: Float64Array;
+  readonly #doubles: Float64Array;
   readonly #setMask: number;
 
-  /** Throws a `RangeError` when `keysMax` is below 1. */
+  /** Throws a `RangeError` if `keysMax` is below 1. */
   constructor({ keysMax, seed }: TokenBucketOptions) {
-    if (!(keysMax >= 1)) throw new RangeError("The limiter needs room for at least one key");
-    const slots = Math.max(waysMax, 2 ** Math.ceil(Math.log2(keysMax)));
+    if (!(keysMax >= 1)) throw new RangeError("The limiter needs at least one slot");
+    const slots = Math.max(slotsPerKey, 2 ** Math.ceil(Math.log2(keysMax)));
     const table = new ArrayBuffer(slots * slotBytes);
     this.#hash = new KeyedHash(seed);
     this.#hashes = new Uint32Array(table);
-    this.#books = new Float64Array(table);
-    this.#setMask = slots / waysMax - 1;
+    this.#doubles = new Float64Array(table);
+    this.#setMask = slots / slotsPerKey - 1;
   }
 
   get bytes(): number {
-    return this.#books.byteLength;
+    return this.#doubles.byteLength;
   }
 
   /**
-   * Requests one token for `key`; `nowMs` is in milliseconds of any clock, which may step back.
+   * Requests a token for `key`. `nowMs` is the time in milliseconds from any clock; it may go backward.
    *
-   * The rate may change between calls: debt stays, is repaid at the current rate, and never exceeds one burst, so that
-   * a raised limit applies at once and leaves no penalty when it ends.
+   * The rate may change between calls. The debt is then repaid at the current rate and never exceeds one burst, so a
+   * raised limit applies at once, and lowering it again does not penalize the key.
    */
   allow(key: string, rate: Rate, nowMs: number): Allowance {
-    const slot = this.#find(key);
-    const books = this.#books;
-    const at = slot * slotBytes / 8;
+    const slot = this.#slotFor(key);
+    const doubles = this.#doubles;
+    const index = slot * slotBytes / 8;
     const capacityUnits = rate.burst * unitsPerToken;
-    const earnedUnits = Math.max(0, nowMs - (books[at + 2] as number)) * rate.perMinute;
-    let debtUnits = Math.min(Math.max(0, (books[at + 1] as number) - earnedUnits), capacityUnits);
+    const earnedUnits = Math.max(0, nowMs - (doubles[index + 2] as number)) * rate.perMinute;
+    let debtUnits = Math.min(Math.max(0, (doubles[index + 1] as number) - earnedUnits), capacityUnits);
 
-    const allowed = debtUnits + unitsPerToken <= capacityUnits;
-    if (allowed) debtUnits += unitsPerToken;
-    books[at + 1] = debtUnits;
-    books[at + 2] = nowMs;
-    books[at + 3] = debtUnits === 0 ? nowMs : nowMs + debtUnits / rate.perMinute;
-    const lackUnits = debtUnits + unitsPerToken - capacityUnits;
+    const isAllowed = debtUnits + unitsPerToken <= capacityUnits;
+    if (isAllowed) debtUnits += unitsPerToken;
+    doubles[index + 1] = debtUnits;
+    doubles[index + 2] = nowMs;
+    doubles[index + 3] = debtUnits === 0 ? nowMs : nowMs + debtUnits / rate.perMinute;
+    const missingUnits = debtUnits + unitsPerToken - capacityUnits;
     return {
-      allowed,
+      isAllowed,
       remaining: Math.floor((capacityUnits - debtUnits) / unitsPerToken),
-      retryAfterSeconds: Math.max(limits.retryAfterSeconds, secondsToEarn(lackUnits, rate)),
+      retryAfterSeconds: Math.max(limits.retryAfterSeconds, secondsToEarn(missingUnits, rate)),
       resetSeconds: secondsToEarn(debtUnits, rate),
     };
   }
 
-  /** The key's slot; takes over another key's when none is free. */
-  #find(key: string): number {
+  /** Returns the key's slot; for a new key, evicts another one if no slot is free. */
+  #slotFor(key: string): number {
     this.#hash.update(key);
     const { low } = this.#hash;
     // Zero marks a free slot.
     const high = (this.#hash.high | 1) >>> 0;
-    const first = (low & this.#setMask) * waysMax;
-    let least = first;
-    for (let slot = first; slot < first + waysMax; slot++) {
-      const at = slot * slotBytes / 4;
-      if (this.#hashes[at] === low && this.#hashes[at + 1] === high) return slot;
-      if (this.#fullAtMs(slot) < this.#fullAtMs(least)) least = slot;
+    const firstSlot = (low & this.#setMask) * slotsPerKey;
+    let victim = firstSlot;
+    for (let slot = firstSlot; slot < firstSlot + slotsPerKey; slot++) {
+      const index = slot * slotBytes / 4;
+      if (this.#hashes[index] === low && this.#hashes[index + 1] === high) return slot;
+      if (this.#fullAtMs(slot) < this.#fullAtMs(victim)) victim = slot;
     }
-    const at = least * slotBytes / 4;
-    this.#hashes[at] = low;
-    this.#hashes[at + 1] = high;
-    this.#books[least * slotBytes / 8 + 1] = 0;
-    return least;
+    const index = victim * slotBytes / 4;
+    this.#hashes[index] = low;
+    this.#hashes[index + 1] = high;
+    this.#doubles[victim * slotBytes / 8 + 1] = 0;
+    return victim;
   }
 
   #fullAtMs(slot: number): number {
     const isFree = this.#hashes[slot * slotBytes / 4 + 1] === 0;
-    return isFree ? -Infinity : this.#books[slot * slotBytes / 8 + 3] as number;
+    return isFree ? -Infinity : this.#doubles[slot * slotBytes / 8 + 3] as number;
   }
 }
 
-/** Whole seconds until the units are earned, rounded up so that a client does not return too early, and capped. */
-export function secondsToEarn(units: number, { perMinute }: Rate): number {
+/**
+ * Returns the seconds until the units are earned, at most `waitSecondsMax`; rounds up, so that no client retries too
+ * early.
+ */
+function secondsToEarn(units: number, { perMinute }: Rate): number {
   return units <= 0 ? 0 : Math.min(waitSecondsMax, Math.ceil(units / perMinute / 1000));
 }

@@ -2,13 +2,13 @@
 
 import type { HttpObservation } from "../http/options.ts";
 import { HttpMeters } from "./http_meters.ts";
-import { described } from "./metrics.ts";
+import { definition } from "./metrics.ts";
 import { Registry } from "./registry.ts";
 
 /** The actions process's observations. */
 export type ActionsObservation =
   | HttpObservation
-  /** An effect was attempted; without a reason it succeeded. */
+  /** An effect was attempted; `reason` is `null` if the attempt succeeded. */
   | {
     readonly kind: "effect";
     /** The destination's kind. */
@@ -16,34 +16,33 @@ export type ActionsObservation =
     readonly reason: string | null;
     readonly durationMs: number;
   }
-  /** A digest was attempted; without a reason it was sent. */
+  /** A digest was attempted; `reason` is `null` if the digest was sent. */
   | { readonly kind: "digest"; readonly reason: string | null };
 
 const effectBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** Counts a process's observations. */
+/** Counts the actions process's observations. */
 export class ActionsMeters {
   readonly registry: Registry = new Registry();
   readonly #http = new HttpMeters(this.registry);
-  readonly #effects = this.registry.counter(described("lead_effects_total"));
-  readonly #durations = this.registry.histogram(described("lead_effect_duration_seconds"), effectBuckets);
-  readonly #digests = this.registry.counter(described("lead_digests_total"));
+  readonly #effects = this.registry.counter(definition("lead_effects_total"));
+  readonly #durations = this.registry.histogram(definition("lead_effect_duration_seconds"), effectBuckets);
+  readonly #digests = this.registry.counter(definition("lead_digests_total"));
 
   constructor() {
     for (const outcome of ["sent", "failed"]) this.#digests.add(0, { outcome });
   }
 
-  /** Initializes these kinds, so that rates have a first value. */
-  expect(kinds: readonly string[]): void {
+  /** Sets the counters for these kinds of destinations to 0, so that their rates are known from the first effect on. */
+  initialize(kinds: readonly string[]): void {
     for (const kind of kinds) this.#effects.add(0, { kind, outcome: "done" });
   }
 
-  /** Counts an observation. */
   observe(observation: ActionsObservation): void {
     switch (observation.kind) {
       case "effect": {
         const { destination: kind, reason, durationMs } = observation;
-        this.#effects.add(1, { kind, outcome: reason === null ? "done" : classOf(reason) });
+        this.#effects.add(1, { kind, outcome: reason === null ? "done" : withStatusClass(reason) });
         this.#durations.observe(durationMs / 1_000, { kind });
         return;
       }
@@ -55,7 +54,7 @@ export class ActionsMeters {
   }
 }
 
-/** A failure's reason with the status's first digit only, because receivers could produce hundreds of statuses. */
-function classOf(reason: string): string {
+/** Replaces a status in a failure's reason with its class, because receivers could send hundreds of different statuses. */
+function withStatusClass(reason: string): string {
   return reason.replace(/_(\d)\d\d$/, "_$1xx");
 }

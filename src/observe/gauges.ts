@@ -4,60 +4,59 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { Meters } from "./meters.ts";
-import { described, type MetricName } from "./metrics.ts";
+import { definition, type MetricName } from "./metrics.ts";
 import type { Committer } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Sample } from "../store/jobs/samples.ts";
 import type { StatusReader, StoreStatus } from "../store/jobs/status.ts";
 import type { Maintenance } from "../store/jobs/maintenance.ts";
 
-/** The gauges' sources. */
+/** The objects that the gauges read. */
 export interface GaugeParts {
   readonly committer: Committer;
   readonly heartbeat: Heartbeat;
   readonly maintenance: Maintenance;
   readonly status: StatusReader;
   readonly delivery: Delivery | null;
-  /** The folder of backups' time stamps. */
+  /** The folder that contains the backup units' timestamp files. */
   readonly backupMarksDir: string | null;
 }
 
 const breakerStates = ["closed", "half_open", "open"] as const;
 
-/** Adds the gauges. */
 export function addGauges({ registry }: Meters, parts: GaugeParts): void {
   const { committer, heartbeat, maintenance, status, delivery } = parts;
   const gauge = registry.gauge.bind(registry);
-  gauge(described("lead_store_writable"), () => heartbeat.writable ? 1 : 0);
-  gauge(described("lead_outbox_pending"), () => heartbeat.pending);
-  gauge(described("lead_outbox_dead"), () => heartbeat.dead);
-  gauge(described("lead_outbox_oldest_pending_age_seconds"), () => oldestPendingS(parts));
-  gauge(described("lead_collisions_open"), () => maintenance.openCollisions);
-  gauge(described("lead_commit_waiting"), () => committer.waiting);
+  gauge(definition("lead_store_writable"), () => heartbeat.writable ? 1 : 0);
+  gauge(definition("lead_outbox_pending"), () => heartbeat.pending);
+  gauge(definition("lead_outbox_dead"), () => heartbeat.dead);
+  gauge(definition("lead_outbox_oldest_pending_age_seconds"), () => oldestPendingAgeSeconds(parts));
+  gauge(definition("lead_collisions_open"), () => maintenance.openCollisions);
+  gauge(definition("lead_commit_waiting"), () => committer.waiting);
   addDeliveryGauges(registry, delivery);
   for (const [name, read] of Object.entries(statusGauges)) {
-    gauge(described(name as MetricName), () => status.current === null ? null : read(status.current));
+    gauge(definition(name as MetricName), () => status.current === null ? null : read(status.current));
   }
-  gauge(described("lead_backup_timestamp_seconds"), () => backupsIn(parts.backupMarksDir));
+  gauge(definition("lead_backup_timestamp_seconds"), () => backupTimestamps(parts.backupMarksDir));
 }
 
-/** The backup units' time stamp files, by what they record. */
-const backupMarks = { backup: "stamp", check: "verified" } as const;
+/** The backup units' timestamp files, by the gauge's label value. */
+const backupStampFiles = { backup: "stamp", check: "verified" } as const;
 
-/** Seconds since 1970, by file. */
-function backupsIn(folder: string | null): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const [what, file] of folder === null ? [] : Object.entries(backupMarks)) {
+/** Returns the files' timestamps by label value, in seconds since 1970. */
+function backupTimestamps(folder: string | null): ReadonlyMap<string, number> {
+  const timestamps = new Map<string, number>();
+  for (const [label, file] of folder === null ? [] : Object.entries(backupStampFiles)) {
     try {
-      found.set(what, statSync(join(folder ?? "", file)).mtimeMs / 1_000);
+      timestamps.set(label, statSync(join(folder ?? "", file)).mtimeMs / 1_000);
     } catch {
-      // None yet, or not readable.
+      // The file does not exist yet or is not readable.
     }
   }
-  return found;
+  return timestamps;
 }
 
-/** Figures of the database; unknown ones are omitted. */
+/** The gauges of the database's status, by name; unknown values are omitted. */
 const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number | null>> = {
   lead_outbox_overdue_seconds: ({ overdueS }) => overdueS,
   lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
@@ -78,37 +77,37 @@ const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number |
 
 function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | null): void {
   const gauge = registry.gauge.bind(registry);
-  gauge(described("lead_delivery_in_flight"), () => delivery?.inFlight ?? 0);
+  gauge(definition("lead_delivery_in_flight"), () => delivery?.inFlight ?? 0);
   gauge(
-    described("lead_delivery_breaker_state"),
+    definition("lead_delivery_breaker_state"),
     () => {
-      const now = delivery?.tier().state;
-      return new Map(breakerStates.map((state) => [state, state === now ? 1 : 0]));
+      const current = delivery?.tier().state;
+      return new Map(breakerStates.map((state) => [state, state === current ? 1 : 0]));
     },
   );
   gauge(
-    described("lead_tier_last_answer_age_seconds"),
-    () => delivery === null ? null : (delivery.tier().answeredAgoMs ?? Infinity) / 1_000,
+    definition("lead_tier_last_answer_age_seconds"),
+    () => delivery === null ? null : (delivery.tier().respondedAgoMs ?? Infinity) / 1_000,
   );
   gauge(
-    described("lead_tier_away_seconds"),
-    () => delivery === null ? null : (delivery.tier().awayMs ?? 0) / 1_000,
+    definition("lead_tier_away_seconds"),
+    () => delivery === null ? null : (delivery.tier().unavailableMs ?? 0) / 1_000,
   );
 }
 
-/** Current figures, and counts since the process's start. */
-export function sampleOf(meters: Meters, parts: GaugeParts): Sample {
+/** Returns the current values and the counts since the process started. */
+export function readSample(meters: Meters, parts: GaugeParts): Sample {
   const { heartbeat, delivery } = parts;
   return {
     ...meters.totals(),
     pending: heartbeat.pending,
     dead: heartbeat.dead,
-    oldestPendingS: oldestPendingS(parts),
+    oldestPendingS: oldestPendingAgeSeconds(parts),
     breaker: delivery?.tier().state ?? "none",
   };
 }
 
-function oldestPendingS({ maintenance }: GaugeParts): number {
+function oldestPendingAgeSeconds({ maintenance }: GaugeParts): number {
   const { oldestPendingAt } = maintenance;
   return oldestPendingAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestPendingAt)) / 1_000;
 }

@@ -1,6 +1,6 @@
-/** Prometheus's text format, version 0.0.4. */
+/** Formats metrics in Prometheus's text format, version 0.0.4. */
 
-/** Its media type. */
+/** The format's media type. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Label values by name. */
@@ -17,20 +17,18 @@ export function labelText(names: readonly string[], labels: Labels): string {
   return text;
 }
 
-const special = /[\\"\n]/;
+const needsEscape = /[\\"\n]/;
 
-/** A label's value. */
 export function escapeLabel(value: string): string {
-  if (!special.test(value)) return value;
+  if (!needsEscape.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
 
-/** A family's help. */
 export function escapeHelp(help: string): string {
   return help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
 
-/** A sample's value, or a bucket's bound. */
+/** Formats a sample's value or a bucket's bound, infinity as `+Inf`. */
 export function numberText(value: number): string {
   return String(value).replace("Infinity", "Inf").replace(/^Inf/, "+Inf");
 }

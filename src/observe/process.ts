@@ -5,48 +5,50 @@ import { PerformanceObserver } from "node:perf_hooks";
 import process from "node:process";
 import { getHeapStatistics } from "node:v8";
 import manifest from "../../package.json" with { type: "json" };
-import { described } from "./metrics.ts";
+import { definition } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
 
 const lagBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
-// Chosen: our own timer, because Deno has no monitorEventLoopDelay; ten samples a second cost nothing.
+// Chosen: our own timer, because Deno has no monitorEventLoopDelay; ten samples per second cost almost nothing.
 const lagIntervalMs = 100;
 
 const runtime = process.versions.deno === undefined ? "node" : "deno";
 const runtimeVersion = process.versions.deno ?? process.versions.node;
 
-/** Options. */
-export interface ProcessFacts {
+export interface ProcessMetersOptions {
   /** A monotonic clock in milliseconds. */
   readonly nowMs: () => number;
-  /** How the previous process failed, if it did. */
+  /** Why the previous process failed; `null` if it did not fail or the reason is unknown. */
   readonly lastFailure: string | null;
 }
 
 /** Adds the metrics; returns a function that stops measuring. */
-export function addProcessMeters(registry: Registry, { nowMs, lastFailure }: ProcessFacts): () => void {
+export function addProcessMeters(
+  registry: Registry,
+  { nowMs, lastFailure }: ProcessMetersOptions,
+): () => void {
   registry.info(
-    described("lead_build_info"),
+    definition("lead_build_info"),
     { version: manifest.version, runtime, runtime_version: runtimeVersion },
   );
-  registry.readCounter(described("process_cpu_seconds_total"), () => {
+  registry.externalCounter(definition("process_cpu_seconds_total"), () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
-  registry.gauge(described("process_resident_memory_bytes"), () => process.memoryUsage().rss);
-  registry.gauge(described("process_heap_bytes"), () => process.memoryUsage().heapUsed);
-  registry.gauge(described("process_memory_limit_bytes"), memoryLimit);
-  registry.gauge(described("process_heap_limit_bytes"), () => getHeapStatistics().heap_size_limit);
-  const garbage = measureGarbage();
-  registry.readCounter(described("process_gc_seconds_total"), garbage.seconds);
-  registry.gauge(described("process_start_time_seconds"), () => performance.timeOrigin / 1_000);
+  registry.gauge(definition("process_resident_memory_bytes"), () => process.memoryUsage().rss);
+  registry.gauge(definition("process_heap_bytes"), () => process.memoryUsage().heapUsed);
+  registry.gauge(definition("process_memory_limit_bytes"), memoryLimit);
+  registry.gauge(definition("process_heap_limit_bytes"), () => getHeapStatistics().heap_size_limit);
+  const gcTime = measureGcTime();
+  registry.externalCounter(definition("process_gc_seconds_total"), gcTime.seconds);
+  registry.gauge(definition("process_start_time_seconds"), () => performance.timeOrigin / 1_000);
   registry.gauge(
-    described("lead_last_failure"),
+    definition("lead_last_failure"),
     () => new Map(lastFailure === null ? [] : [[lastFailure, 1]]),
   );
-  registry.gauge(described("process_open_fds"), openFiles);
-  registry.gauge(described("process_max_fds"), openFilesMax);
-  const lag = registry.histogram(described("process_event_loop_lag_seconds"), lagBuckets);
+  registry.gauge(definition("process_open_fds"), openFiles);
+  registry.gauge(definition("process_max_fds"), openFilesMax);
+  const lag = registry.histogram(definition("process_event_loop_lag_seconds"), lagBuckets);
   let dueAtMs = nowMs() + lagIntervalMs;
   const timer = setInterval(() => {
     const now = nowMs();
@@ -56,12 +58,12 @@ export function addProcessMeters(registry: Registry, { nowMs, lastFailure }: Pro
   timer.unref();
   return () => {
     clearInterval(timer);
-    garbage.stop();
+    gcTime.stop();
   };
 }
 
-/** Garbage collection time; Deno never reports it. */
-function measureGarbage(): { readonly seconds: () => number | null; readonly stop: () => void } {
+/** Measures garbage collection time, which Deno never reports. */
+function measureGcTime(): { readonly seconds: () => number | null; readonly stop: () => void } {
   if (runtime === "deno") return { seconds: () => null, stop: () => {} };
   let seconds = 0;
   const observer = new PerformanceObserver((list) => {
@@ -71,11 +73,11 @@ function measureGarbage(): { readonly seconds: () => number | null; readonly sto
   return { seconds: () => seconds, stop: () => observer.disconnect() };
 }
 
-/** `null` without a limit or without Deno's permission. */
+/** Returns the memory limit, or `null` without one or without Deno's permission. */
 function memoryLimit(): number | null {
   try {
     const limit = process.constrainedMemory();
-    // Without a limit it is 0 or huge.
+    // The value is 0 or huge if there is no limit.
     return limit > 0 && limit < 2 ** 53 ? limit : null;
   } catch {
     return null;
@@ -91,21 +93,21 @@ function openFilesMax(): number | null {
   }
 }
 
-/** `null` without `/proc` or Deno's permission. */
+/** Returns the number of open files, or `null` without `/proc` or Deno's permission. */
 function openFiles(): number | null {
   try {
-    // Without the descriptor that lists them.
+    // Listing the folder opens one descriptor.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;
   }
 }
 
-/** expvar's `cmdline` and `memstats`, with Go's names. */
+/** Returns expvar's `cmdline` and `memstats`, with Go's names. */
 export function processVars(): { cmdline: readonly string[]; memstats: Readonly<Record<string, number>> } {
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   return {
-    // Only the program: arguments might be secrets.
+    // Omits the arguments, which might be secrets.
     cmdline: process.argv.slice(0, 2),
     memstats: {
       Alloc: heapUsed,

@@ -1,30 +1,30 @@
 /**
- * Counters, gauges and histograms in Prometheus's text format. Pure: no clock and no I/O.
+ * Counters, gauges and histograms in Prometheus's text format. This module uses no clock and no I/O.
  *
- * Families are bounded: label values come from our own lists, and series beyond the bound are not counted.
+ * Families are bounded: label values come from fixed lists, and series beyond `seriesMax` are not rendered.
  */
 
 import { escapeHelp, escapeLabel, type Labels, labelText, numberText } from "./metrics_text.ts";
 
-/** Options of every family. */
-interface Described {
+/** The options of every family. */
+interface FamilyOptions {
   readonly name: string;
   readonly help: string;
-  /** In output order. */
+  /** The label names, in output order. */
   readonly labels?: readonly string[];
 }
 
-/** A name suffix, formatted labels, and the value. */
+/** A sample: name suffix, formatted labels, and value. */
 type Sample = readonly [suffix: string, labels: string, value: number];
 
-interface Family extends Described {
+interface Family extends FamilyOptions {
   readonly type: "counter" | "gauge" | "histogram";
   samples(): Iterable<Sample>;
-  /** The same without histograms. */
+  /** Returns the values for `Registry.json`. */
   json(): unknown;
 }
 
-// More series mean a label that is not from a list.
+// More series than this mean that a label's values do not come from a fixed list.
 const seriesMax = 2_000;
 
 /** All families of a process. */
@@ -33,38 +33,38 @@ export class Registry {
 
   #add<T extends Family>(family: T): T {
     if (this.#families.some(({ name }) => name === family.name)) {
-      throw new TypeError(`The metric ${family.name} is there already`);
+      throw new TypeError(`The metric ${family.name} already exists`);
     }
     this.#families.push(family);
     return family;
   }
 
-  /** A counter; its name ends in `_total`. Without `labels` it starts at 0. */
-  counter(described: Described): Counter {
-    return this.#add(new Counter(described));
+  /** Adds a counter, whose name must end in `_total`. Without `labels`, it starts at 0. */
+  counter(options: FamilyOptions): Counter {
+    return this.#add(new Counter(options));
   }
 
-  /** A gauge that is read on demand: one number, or one per value of its only label. */
-  gauge(described: Described, read: () => number | ReadonlyMap<string, number> | null): void {
-    this.#add(new ReadFamily("gauge", described, read));
+  /** Adds a gauge that is read on demand: one number, or one per value of its only label. */
+  gauge(options: FamilyOptions, read: () => number | ReadonlyMap<string, number> | null): void {
+    this.#add(new CallbackFamily("gauge", options, read));
   }
 
-  /** A gauge that is always 1; its labels carry the information. */
-  info(described: Described, labels: Labels): void {
-    this.#add(new InfoFamily(described, labels));
+  /** Adds a gauge that is always 1 and publishes its labels. */
+  info(options: FamilyOptions, labels: Labels): void {
+    this.#add(new InfoFamily(options, labels));
   }
 
-  /** A counter that is kept elsewhere, such as processor time. */
-  readCounter(described: Described, read: () => number | null): void {
-    this.#add(new ReadFamily("counter", described, read));
+  /** Adds a counter that is maintained elsewhere, such as processor time. */
+  externalCounter(options: FamilyOptions, read: () => number | null): void {
+    this.#add(new CallbackFamily("counter", options, read));
   }
 
-  /** A histogram with ascending `buckets`. */
-  histogram(described: Described, buckets: readonly number[]): Histogram {
-    return this.#add(new Histogram(described, buckets));
+  /** Adds a histogram with ascending `buckets`. */
+  histogram(options: FamilyOptions, buckets: readonly number[]): Histogram {
+    return this.#add(new Histogram(options, buckets));
   }
 
-  /** Everything in the text format. */
+  /** Renders all families in the text format. */
   text(): string {
     const lines: string[] = [];
     for (const family of this.#families) {
@@ -77,15 +77,15 @@ export class Registry {
     return `${lines.join("\n")}\n`;
   }
 
-  /** Everything by name: a number, or numbers by label; histograms as count and sum. */
+  /** Returns the values of all families by name: a number, or numbers by label; histograms as count and sum. */
   json(): Record<string, unknown> {
     return Object.fromEntries(this.#families.map((family) => [family.name, family.json()]));
   }
 }
 
-/** A counter's series; looking it up costs more than counting. */
-export interface Count {
-  /** Only grows. */
+/** A counter's series. Keep a reference to a series, because looking it up costs more than adding to it. */
+export interface CounterSeries {
+  /** The count, which only increases. */
   value: number;
 }
 
@@ -95,9 +95,9 @@ export class Counter implements Family {
   readonly name: string;
   readonly help: string;
   readonly #labels: readonly string[];
-  readonly #series = new Map<string, Count>();
+  readonly #series = new Map<string, CounterSeries>();
 
-  constructor({ name, help, labels = [] }: Described) {
+  constructor({ name, help, labels = [] }: FamilyOptions) {
     this.name = name;
     this.help = help;
     this.#labels = labels;
@@ -106,20 +106,20 @@ export class Counter implements Family {
 
   /** Adds to the series with these labels, which must be complete. */
   add(count: number, labels: Labels = {}): void {
-    this.at(labels).value += count;
+    this.series(labels).value += count;
   }
 
-  /** The series with these labels; beyond the bound a hidden one. */
-  at(labels: Labels): Count {
+  /** Returns the series with these labels; beyond `seriesMax`, a new one that is not rendered. */
+  series(labels: Labels): CounterSeries {
     const key = labelText(this.#labels, labels);
-    const known = this.#series.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#series.get(key);
+    if (existing !== undefined) return existing;
     const count = { value: 0 };
     if (this.#series.size < seriesMax) this.#series.set(key, count);
     return count;
   }
 
-  /** The sum over all series, or those with these labels. */
+  /** Returns the sum of all series, or of those with these labels. */
   total(labels: Labels = {}): number {
     const wanted = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
     let sum = 0;
@@ -129,12 +129,12 @@ export class Counter implements Family {
     return sum;
   }
 
-  /** Sums by the value of one label. */
+  /** Returns the sums by the value of one label. */
   totalsBy(label: string): Map<string, number> {
     const sums = new Map<string, number>();
     for (const [key, { value }] of this.#series) {
-      const found = new RegExp(`(?:^|,)${label}="([^"]*)"`).exec(key)?.[1] ?? "";
-      sums.set(found, (sums.get(found) ?? 0) + value);
+      const labelValue = new RegExp(`(?:^|,)${label}="([^"]*)"`).exec(key)?.[1] ?? "";
+      sums.set(labelValue, (sums.get(labelValue) ?? 0) + value);
     }
     return sums;
   }
@@ -155,7 +155,7 @@ class InfoFamily implements Family {
   readonly help: string;
   readonly #labels: Labels;
 
-  constructor({ name, help }: Described, labels: Labels) {
+  constructor({ name, help }: FamilyOptions, labels: Labels) {
     this.name = name;
     this.help = help;
     this.#labels = labels;
@@ -170,7 +170,7 @@ class InfoFamily implements Family {
   }
 }
 
-class ReadFamily implements Family {
+class CallbackFamily implements Family {
   readonly type: "counter" | "gauge";
   readonly name: string;
   readonly help: string;
@@ -179,7 +179,7 @@ class ReadFamily implements Family {
 
   constructor(
     type: "counter" | "gauge",
-    { name, help, labels = [] }: Described,
+    { name, help, labels = [] }: FamilyOptions,
     read: () => number | ReadonlyMap<string, number> | null,
   ) {
     this.type = type;
@@ -204,8 +204,8 @@ class ReadFamily implements Family {
 }
 
 /** A histogram's series. */
-export class Observations {
-  /** By bucket; the last is above all. */
+export class HistogramSeries {
+  /** The counts by bucket; the last bucket is above all bounds. */
   readonly counts: number[];
   sum = 0;
   readonly #buckets: readonly number[];
@@ -231,38 +231,38 @@ export class Histogram implements Family {
   readonly help: string;
   readonly #labels: readonly string[];
   readonly #buckets: readonly number[];
-  readonly #series = new Map<string, Observations>();
+  readonly #series = new Map<string, HistogramSeries>();
 
-  constructor({ name, help, labels = [] }: Described, buckets: readonly number[]) {
+  constructor({ name, help, labels = [] }: FamilyOptions, buckets: readonly number[]) {
     this.name = name;
     this.help = help;
     this.#labels = labels;
     this.#buckets = buckets;
-    if (labels.length === 0) this.#series.set("", new Observations(buckets));
+    if (labels.length === 0) this.#series.set("", new HistogramSeries(buckets));
   }
 
   /** Records an observation. */
   observe(value: number, labels: Labels = {}): void {
-    this.at(labels).add(value);
+    this.series(labels).add(value);
   }
 
-  /** The series with these labels; beyond the bound a hidden one. */
-  at(labels: Labels): Observations {
+  /** Returns the series with these labels; beyond `seriesMax`, a new one that is not rendered. */
+  series(labels: Labels): HistogramSeries {
     const key = labelText(this.#labels, labels);
-    const known = this.#series.get(key);
-    if (known !== undefined) return known;
-    const series = new Observations(this.#buckets);
+    const existing = this.#series.get(key);
+    if (existing !== undefined) return existing;
+    const series = new HistogramSeries(this.#buckets);
     if (this.#series.size < seriesMax) this.#series.set(key, series);
     return series;
   }
 
   *samples(): Iterable<Sample> {
     for (const [labels, { counts, sum }] of this.#series) {
-      const before = labels === "" ? "" : `${labels},`;
+      const labelPrefix = labels === "" ? "" : `${labels},`;
       let count = 0;
       for (const [index, one] of counts.entries()) {
         count += one;
-        yield ["_bucket", `${before}le="${numberText(this.#buckets[index] ?? Infinity)}"`, count];
+        yield ["_bucket", `${labelPrefix}le="${numberText(this.#buckets[index] ?? Infinity)}"`, count];
       }
       yield ["_sum", labels, sum];
       yield ["_count", labels, count];
@@ -270,10 +270,10 @@ export class Histogram implements Family {
   }
 
   json(): unknown {
-    const each = [...this.#series].map(([labels, { counts, sum }]) =>
+    const entries = [...this.#series].map(([labels, { counts, sum }]) =>
       [labels, { count: counts.reduce((all, one) => all + one, 0), sum }] as const
     );
-    return this.#labels.length === 0 ? each[0]?.[1] : Object.fromEntries(each);
+    return this.#labels.length === 0 ? entries[0]?.[1] : Object.fromEntries(entries);
   }
 }
 

@@ -1,49 +1,48 @@
-/** Minute samples of this process for the console's plots. */
+/** Records minute samples of this process for the console's plots. */
 
 import type { Sample } from "../store/jobs/samples.ts";
 
 /** The sampler's dependencies. */
 export interface SamplerParts {
-  /** Counts since the start, and current figures. */
+  /** Returns the counts since the process started and the current values. */
   readonly read: () => Sample;
   readonly write: (sample: Sample) => Promise<void>;
 }
 
 const intervalMs = 60_000;
-const counts = ["accepted", "refused", "delivered", "failed", "died"] as const;
+const deltaNames = ["accepted", "refused", "delivered", "failed", "died"] as const;
 
-/** Takes samples. */
+/** Writes a sample per run. */
 export class Sampler {
   readonly #parts: SamplerParts;
-  #before: Sample;
+  #previous: Sample;
 
   constructor(parts: SamplerParts) {
     this.#parts = parts;
-    this.#before = parts.read();
+    this.#previous = parts.read();
   }
 
-  /** Until the next run. */
   pauseMs(): number {
     return intervalMs;
   }
 
-  /** Writes a sample; if that fails, throws, and the next one includes its counts. */
+  /** Writes a sample. If this rejects, the next sample includes the counts. */
   async runOnce(): Promise<void> {
     const now = this.#parts.read();
-    const before = this.#before;
-    const since = Object.fromEntries(counts.map((name) => [name, now[name] - before[name]]));
+    const previous = this.#previous;
+    const deltas = Object.fromEntries(deltaNames.map((name) => [name, now[name] - previous[name]]));
     const refusals = Object.fromEntries(
       Object.entries(now.refusals)
-        .map(([code, count]) => [code, count - (before.refusals[code] ?? 0)] as const)
+        .map(([code, count]) => [code, count - (previous.refusals[code] ?? 0)] as const)
         .filter(([, count]) => count > 0),
     );
-    await this.#parts.write({ ...now, ...since, refusals });
-    this.#before = now;
+    await this.#parts.write({ ...now, ...deltas, refusals });
+    this.#previous = now;
   }
 
-  /** Writes the rest if possible. */
+  /** Writes the remaining counts, if possible. */
   async finish(): Promise<void> {
     const now = this.#parts.read();
-    if (counts.some((name) => now[name] > this.#before[name])) await this.runOnce().catch(() => {});
+    if (deltaNames.some((name) => now[name] > this.#previous[name])) await this.runOnce().catch(() => {});
   }
 }

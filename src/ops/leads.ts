@@ -1,4 +1,4 @@
-/** `GET /v1/leads`: leads and form submissions, the newest first. */
+/** `GET /v1/leads`: searches leads and form submissions, newest first. */
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
@@ -6,9 +6,9 @@ import { eventIdLength } from "../contract/event_id.ts";
 import { fields, flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
 import { toE164 } from "../lead/phone.ts";
-import { asSent, normalizeLine } from "../lead/text.ts";
-import { InvalidParameter, Parameters, requireSpan } from "./parameters.ts";
-import { jsonText } from "./reply.ts";
+import { normalizeLine, withoutControls } from "../lead/text.ts";
+import { InvalidParameter, Parameters, requireTimeRange } from "./parameters.ts";
+import { jsonReply } from "./reply.ts";
 import {
   acceptedJson,
   readEvents,
@@ -21,25 +21,25 @@ import { snakeCased } from "../store/operator/snake_case.ts";
 import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
 import type { Pool } from "../store/pool.ts";
 
-const digestLength = 12;
-// An id, or the end of a block of them.
-const idShape = new RegExp(`^[0-9a-f]{5,${eventIdLength}}g?$`);
+const cursorDigestLength = 12;
+// An event id, or a prefix of event ids with `g` appended, which sorts after all ids with this prefix.
+const idPattern = new RegExp(`^[0-9a-f]{5,${eventIdLength}}g?$`);
 
-/** The cursor that goes on before an event, for a question in canonical text. */
-export function cursorBefore(eventId: string, question: string): string {
-  return Buffer.from(digest(eventId, question) + eventId).toString("base64url");
+/** Returns the cursor for the page after an event, valid only for the same canonical query. */
+export function encodeCursor(eventId: string, canonical: string): string {
+  return Buffer.from(cursorDigest(eventId, canonical) + eventId).toString("base64url");
 }
 
-/** The event that a cursor goes on before, or `null` when it was not made for this question. */
-export function readCursor(cursor: string, question: string): string | null {
+/** Returns the event id in a cursor, or `null` if the cursor is malformed or from another query. */
+export function decodeCursor(cursor: string, canonical: string): string | null {
   const text = Buffer.from(cursor, "base64url").toString("latin1");
-  const eventId = text.slice(digestLength);
-  if (!idShape.test(eventId) || cursorBefore(eventId, question) !== cursor) return null;
+  const eventId = text.slice(cursorDigestLength);
+  if (!idPattern.test(eventId) || encodeCursor(eventId, canonical) !== cursor) return null;
   return eventId;
 }
 
-function digest(eventId: string, question: string): string {
-  return hash("sha256", `leads 1 ${eventId} ${question}`, "hex").slice(0, digestLength);
+function cursorDigest(eventId: string, canonical: string): string {
+  return hash("sha256", `leads 1 ${eventId} ${canonical}`, "hex").slice(0, cursorDigestLength);
 }
 
 const kinds = ["lead", "form"] as const;
@@ -48,7 +48,6 @@ const states = ["pending", "sending", "delivered", "dead", "held", "erased"] as 
 const limitMax = 500;
 const limitDefault = 50;
 
-/** The parameters that say which events are wanted. */
 export const filterNames = [
   "tenant",
   "source",
@@ -63,93 +62,87 @@ export const filterNames = [
 ] as const;
 
 /**
- * The handler.
- *
- * Chosen: an event without its content (erased, or past its retention) is listed with `content` and `removed_at`; it is
- * found by tenant, source, time, flag and state, and no longer by a person.
+ * Chosen: an event whose content was removed (by an erasure or at the end of its retention) is listed with `content` and
+ * `removed_at`. Searches by person no longer find it.
  */
 export function leadsHandler(pool: Pool): Handler {
   return async ({ query }) => {
     const parameters = new Parameters(query, [...filterNames, "limit", "cursor"]);
     const filter = readFilter(parameters);
-    const limit = parameters.count("limit", { most: limitMax, otherwise: limitDefault });
-    const question = questionOf(filter, parameters);
+    const limit = parameters.count("limit", { max: limitMax, fallback: limitDefault });
+    const canonical = canonicalQuery(filter, parameters);
     const cursor = parameters.text("cursor");
-    const before = cursor === null ? null : readCursor(cursor, question);
+    const before = cursor === null ? null : decodeCursor(cursor, canonical);
     if (cursor !== null && before === null) {
-      throw new InvalidParameter("cursor", "It is not a next_cursor of the same question");
+      throw new InvalidParameter("cursor", "It must be a next_cursor from the same query");
     }
-    const found = await searchEvents(pool, filter, { before, limit });
-    const events = await readEvents(pool, found.eventIds, { withRaw: false });
-    const leads = events.filter((event) => event !== null).map(leadText);
-    const next = found.before === null ? null : cursorBefore(found.before, question);
-    return jsonText(200, `{"leads":[${leads.join(",")}],"next_cursor":${JSON.stringify(next)}}`);
+    const page = await searchEvents(pool, filter, { before, limit });
+    const events = await readEvents(pool, page.eventIds, { withRaw: false });
+    const leads = events.filter((event) => event !== null).map(leadJson);
+    const next = page.before === null ? null : encodeCursor(page.before, canonical);
+    return jsonReply(200, `{"leads":[${leads.join(",")}],"next_cursor":${JSON.stringify(next)}}`);
   };
 }
 
-/** The question in canonical text: times as they were asked for, because a span ends at another moment each time. */
-export function questionOf(filter: SearchFilter, parameters: Parameters): string {
+/** Returns the canonical query, with times as sent, because `7d` means a different time in each request. */
+export function canonicalQuery(filter: SearchFilter, parameters: Parameters): string {
   return JSON.stringify({ ...filter, since: parameters.text("since"), until: parameters.text("until") });
 }
 
-/**
- * Reads which events are wanted.
- *
- * @throws {InvalidParameter} when a value is none that the parameter takes
- */
+/** @throws {InvalidParameter} if a filter's value is invalid */
 export function readFilter(parameters: Parameters): SearchFilter {
   const since = parameters.time("since");
   const until = parameters.time("until");
-  requireSpan(since, until);
+  requireTimeRange(since, until);
   return {
     tenant: parameters.text("tenant"),
     source: parameters.text("source"),
-    kind: parameters.word("kind", kinds),
-    flag: parameters.word("flag", flagNames),
-    state: parameters.word("state", states),
+    kind: parameters.oneOf("kind", kinds),
+    flag: parameters.oneOf("flag", flagNames),
+    state: parameters.oneOf("state", states),
     since,
     until,
-    phones: phones(parameters),
-    emails: emails(parameters),
-    lastName: line(parameters, "last_name", fields.last_name.lengthMax),
+    phones: phoneSpellings(parameters),
+    emails: emailSpellings(parameters),
+    lastName: normalizedLine(parameters, "last_name", fields.last_name.lengthMax),
   };
 }
 
-/** As the envelope's fields are normalized, so that it finds what they have become. */
-function line(parameters: Parameters, name: string, lengthMax: number): string | null {
+/** Normalizes a parameter like the envelope's fields, so that it matches the stored values. */
+function normalizedLine(parameters: Parameters, name: string, lengthMax: number): string | null {
   const sent = parameters.text(name);
   if (sent === null) return null;
   const text = normalizeLine(sent);
   if (text === "" || [...text].length > lengthMax) {
-    throw new InvalidParameter(name, `It has 1 to ${lengthMax} characters`);
+    throw new InvalidParameter(name, `It must have 1 to ${lengthMax} characters`);
   }
   return text;
 }
 
 /**
- * What an address may be stored as: in lower case, and where it holds a space, with the plus sign that was not escaped
- * and arrives as one. An address has no space; what is none may have.
+ * Returns the lower-case spellings under which an address could be stored: as received, and with each space replaced by a
+ * plus sign, because an unescaped plus sign arrives as a space.
  */
-function emails(parameters: Parameters): string[] {
-  const sent = line(parameters, "email", fields.email.lengthMax)?.toLowerCase();
+function emailSpellings(parameters: Parameters): string[] {
+  const sent = normalizedLine(parameters, "email", fields.email.lengthMax)?.toLowerCase();
   return sent === undefined ? [] : [...new Set([sent, sent.replaceAll(" ", "+")])];
 }
 
-/** What a number may be stored as: E.164, and as it was sent where the lead's country spoke against that. */
-function phones(parameters: Parameters): string[] {
+/** Returns the spellings under which a number could be stored: in E.164 if possible, and as sent. */
+function phoneSpellings(parameters: Parameters): string[] {
   const sent = parameters.text("phone");
   if (sent === null) return [];
-  // A plus sign that was not escaped arrives as a space.
-  const text = asSent(/^ \d/.test(sent) ? `+${sent.slice(1)}` : sent);
+  // An unescaped plus sign arrives as a space.
+  const text = withoutControls(/^ \d/.test(sent) ? `+${sent.slice(1)}` : sent);
   if (text === "" || [...text].length > fields.phone.lengthMax) {
-    throw new InvalidParameter("phone", `It has 1 to ${fields.phone.lengthMax} characters`);
+    throw new InvalidParameter("phone", `It must have 1 to ${fields.phone.lengthMax} characters`);
   }
   const e164 = toE164(text, "US");
   return [...new Set([...(e164 === null ? [] : [e164]), text])];
 }
 
-/** One event as JSON text: `lead` and `extra` are stored as JSON text and keep every digit. */
-function leadText(event: StoredEvent): string {
+/** Serializes an event; `lead` and `extra` are embedded as stored, so that they keep every digit. */
+function leadJson(event: StoredEvent): string {
   const { state } = event.delivery;
   const members = Object.entries({
     ...summaryJson(event),

@@ -1,21 +1,21 @@
 /**
- * The report's rows, from what the store has counted by day and key: keys of one label are one source, and a rotation
- * of its key changes nothing. Pure.
+ * Builds the report's rows from the store's counts by day and key, without I/O. Keys with the same label are one source, so
+ * rotating a key does not change the report.
  */
 
 import type { DayFigures, ReportData, ReportSource } from "../store/operator/report.ts";
 
-/** A source's day. */
+/** The figures for a source in a day or a longer period. */
 export interface ReportRow {
   readonly tenant: string;
   readonly source: string;
   readonly kind: "lead" | "form";
-  /** `2026-11-20`, UTC. */
+  /** The UTC day, such as `2026-11-20`, or the period's name. */
   readonly day: string;
   accepted: number;
   duplicates: number;
   collisions: number;
-  /** Posts by their code, where `field` is `""`, and beside them the faulty fields by field and reason. */
+  /** Refused posts by error code (`field` is `""`), and invalid fields by field and reason. */
   readonly refused: { field: string; reason: string; count: number }[];
   readonly flags: Record<string, number>;
   spend_cents: number;
@@ -23,79 +23,77 @@ export interface ReportRow {
   pending: number;
   dead: number;
   held: number;
-  /** From acceptance to delivery, exact to 2.5 %; `null` when nothing was delivered. */
+  /** The time from acceptance to delivery, accurate to 2.5%; `null` if nothing was delivered. */
   seconds_to_delivery: { readonly median: number; readonly p95: number } | null;
   readonly unknown_areas: { term: string; count: number }[];
 }
 
 type Refused = Pick<ReportRow, "refused">;
 
-/** The refused posts, by their code. */
+/** Returns the counts of refused posts by error code. */
 export const refusedPosts = ({ refused }: Refused) => refused.filter(({ field }) => field === "");
 
-/** The faulty fields, of which a refused post may have several. */
-export const fieldFaults = ({ refused }: Refused) => refused.filter(({ field }) => field !== "");
+/** Returns the counts of invalid fields; a refused post may have several. */
+export const invalidFields = ({ refused }: Refused) => refused.filter(({ field }) => field !== "");
 
-/** How many these are. */
-export function sumOf(counted: ReportRow["refused"]): number {
-  return counted.reduce((sum, { count }) => sum + count, 0);
+export function sumOf(refusals: ReportRow["refused"]): number {
+  return refusals.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What was refused, in words: the field and the reason, or the reason alone where it concerns none. */
+/** Formats a refusal as a field and its reason, or as the error code. */
 export function refusalText({ field, reason }: ReportRow["refused"][number]): string {
   return field === "" ? reason : `${field} ${reason}`;
 }
 
-/** A source, and whether it has gone silent. */
+/** A source and its last activity. */
 export interface SourceRow {
   readonly tenant: string;
   readonly source: string;
   readonly kind: "lead" | "form";
   readonly last_accepted_at: string | null;
-  /** From how long a silence on it counts as one; `null` for a source that is not watched. */
+  /** The number of hours without an event after which the source is silent; `null` if it is never silent. */
   readonly silent_after_hours: number | null;
   readonly silent: boolean;
 }
 
-/** The report's rows, and its sources. */
 export interface Report {
   readonly rows: readonly ReportRow[];
   readonly sources: readonly SourceRow[];
 }
 
 /**
- * Puts a report together: days from new to old, tenants and sources in the order of the alphabet. `periodOf` puts days
- * that it gives one name into one row.
+ * Builds a report, newest day first, then by tenant and source. Days for which `periodOf` returns the same name share a row.
  */
 export function reportRows(data: ReportData, periodOf: (day: string) => string = (day) => day): Report {
   const sources = new Map(data.sources.map((source) => [source.keyId, source]));
   const rows = new Map<string, { row: ReportRow; seconds: Map<number, number> }>();
-  const of = ({ keyId, day: each }: { readonly keyId: number; readonly day: string }) => {
-    const day = periodOf(each);
+  const rowFor = ({ keyId, day: utcDay }: { readonly keyId: number; readonly day: string }) => {
+    const period = periodOf(utcDay);
     const source = sources.get(keyId);
-    // A key of another tenant than was asked for.
+    // The tenant filter excludes the key.
     if (source === undefined) return null;
-    const id = JSON.stringify([day, nameOf(source)]);
-    const known = rows.get(id) ?? { row: emptyRow(source, day), seconds: new Map<number, number>() };
-    rows.set(id, known);
-    return known;
+    const id = JSON.stringify([period, sourceKey(source)]);
+    const entry = rows.get(id) ?? { row: emptyRow(source, period), seconds: new Map<number, number>() };
+    rows.set(id, entry);
+    return entry;
   };
   for (const figures of data.figures) {
-    const found = of(figures);
-    if (found !== null) addFigures(found, figures);
+    const entry = rowFor(figures);
+    if (entry !== null) addFigures(entry, figures);
   }
   for (const name of ["duplicates", "collisions"] as const) {
-    for (const one of data[name]) {
-      const row = of(one)?.row;
-      if (row !== undefined) row[name] += one.count;
+    for (const figures of data[name]) {
+      const row = rowFor(figures)?.row;
+      if (row !== undefined) row[name] += figures.count;
     }
   }
-  for (const { field, reason, count, ...one } of data.refusals) {
-    const isSame = (known: ReportRow["refused"][number]) => known.field === field && known.reason === reason;
-    addCount(of(one)?.row.refused, { field, reason, count }, isSame);
+  for (const { field, reason, count, ...dayAndKey } of data.refusals) {
+    const isSame = (existing: ReportRow["refused"][number]) =>
+      existing.field === field && existing.reason === reason;
+    addCount(rowFor(dayAndKey)?.row.refused, { field, reason, count }, isSame);
   }
-  for (const { term, count, ...one } of data.unknownAreas) {
-    addCount(of(one)?.row.unknown_areas, { term, count }, (known) => known.term === term);
+  for (const { term, count, ...dayAndKey } of data.unknownAreas) {
+    addCount(rowFor(dayAndKey)?.row.unknown_areas, { term, count }, (known) => known.term === term);
   }
   return {
     rows: [...rows.values()]
@@ -105,13 +103,14 @@ export function reportRows(data: ReportData, periodOf: (day: string) => string =
   };
 }
 
-type Named = Pick<ReportSource, "tenant" | "source" | "kind">;
+export type SourceName = Pick<ReportSource, "tenant" | "source" | "kind">;
 
-const nameOf = ({ tenant, source, kind }: Named) => JSON.stringify([tenant, source, kind]);
+/** Returns a key that identifies a source in a map. */
+export const sourceKey = ({ tenant, source, kind }: SourceName) => JSON.stringify([tenant, source, kind]);
 
-const compare = (one: string, other: string) => one < other ? -1 : one > other ? 1 : 0;
+const compare = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
 
-const byName = (a: Named, b: Named) =>
+const byName = (a: SourceName, b: SourceName) =>
   compare(a.tenant, b.tenant) || compare(a.source, b.source) || compare(a.kind, b.kind);
 
 function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRow {
@@ -124,12 +123,12 @@ function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRo
 
 function addCount<T extends { count: number }>(
   list: T[] | undefined,
-  one: T,
-  isSame: (known: T) => boolean,
+  item: T,
+  isSame: (existing: T) => boolean,
 ): void {
-  const known = list?.find(isSame);
-  if (known === undefined) list?.push(one);
-  else known.count += one.count;
+  const existing = list?.find(isSame);
+  if (existing === undefined) list?.push(item);
+  else existing.count += item.count;
 }
 
 function addFigures(
@@ -146,18 +145,18 @@ function addFigures(
   }
 }
 
-/** Median and 95th percentile by nearest rank, of counts by bucket (see the SQL function hour_figures). */
+/** Returns the median and 95th percentile by nearest rank, from counts by bucket (see the SQL function hour_figures). */
 export function percentiles(seconds: ReadonlyMap<number, number>): ReportRow["seconds_to_delivery"] {
   const buckets = [...seconds].sort(([a], [b]) => a - b);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
   if (total === 0) return null;
-  const at = (share: number) => {
-    let left = Math.ceil(total * share);
-    const [bucket] = buckets.find(([, count]) => (left -= count) <= 0) as [number, number];
-    // The middle of the bucket, to the millisecond.
+  const percentile = (quantile: number) => {
+    let remaining = Math.ceil(total * quantile);
+    const [bucket] = buckets.find(([, count]) => (remaining -= count) <= 0) as [number, number];
+    // The middle of the bucket, rounded to milliseconds.
     return Math.round(1.05 ** (bucket - 0.5)) / 1_000;
   };
-  return { median: at(0.5), p95: at(0.95) };
+  return { median: percentile(0.5), p95: percentile(0.95) };
 }
 
 const hourMs = 3_600_000;
@@ -165,14 +164,14 @@ const silentHoursMin = 24;
 const gapFactor = 1.5;
 
 /**
- * Sources with an active key. One is silent when nothing was accepted from it for one and a half times the longest time
- * that it let pass in the four weeks before, a day at least.
+ * Returns the sources that have an active key, except those of sandbox tenants. A source is silent if it has sent nothing for
+ * 1.5 times its longest gap in the four weeks before its last event, and for at least 24 hours. A source without events is
+ * never silent.
  *
- * Chosen: the longest gap of four weeks has the weekends and nights of a source in it, so that it takes a silence
- * beyond them; a source that has never had an event, and a sandbox tenant's, has nothing to fall silent from.
+ * Chosen: four weeks, so that the longest gap covers the source's usual nights and weekends.
  */
 export function sourceRows({ sources, now }: Pick<ReportData, "now" | "sources">): SourceRow[] {
-  const groups = Map.groupBy(sources.filter(({ isSandbox }) => !isSandbox), nameOf);
+  const groups = Map.groupBy(sources.filter(({ isSandbox }) => !isSandbox), sourceKey);
   return [...groups.values()].filter((keys) => keys.some(({ isActive }) => isActive)).map((keys) => {
     const { tenant, source, kind } = keys[0] as ReportSource;
     const last = keys.map(({ lastAcceptedAt }) => lastAcceptedAt ?? "").sort().at(-1) || null;

@@ -1,26 +1,24 @@
-/**
- * `/buy/{plan}`: the page on which you buy a plan. It asks for an email address and redirects to the payment provider.
- */
+/** Serves `/buy/{plan}`, where a buyer enters an email address and is redirected to the payment provider. */
 
 import { hash, randomUUID } from "node:crypto";
 import { limits } from "../contract/limits.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import type { ReadBudget } from "../gate/rate.ts";
+import type { ReadRateLimiter } from "../gate/rate.ts";
 import { baseStyle } from "../http/base_style.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
-import { isSameOrigin } from "../http/same_origin.ts";
+import { isSameOrigin } from "../http/target.ts";
 import { Unavailable } from "../store/pool.ts";
 import { Checkout, type CheckoutParts, readOrder } from "./checkout.ts";
 import type { Plans } from "./feed.ts";
 
 export interface BuyParts extends CheckoutParts {
   readonly plans: Plans;
-  /** Spent by every request except posts. */
-  readonly reads: ReadBudget;
-  /** The site's base address; `null` if this process knows none. */
+  /** Limits the rate of all requests except posts. */
+  readonly reads: ReadRateLimiter;
+  /** Returns the site's base URL, or `null` if this process has none. */
   readonly siteUrl: () => string | null;
-  /** The address that a buyer may write to. */
+  /** The email address for buyers' questions; `null` if unset. */
   readonly contact: string | null;
 }
 
@@ -49,14 +47,13 @@ label { display: block; font-weight: 600; }
 input, button { min-height: 2.75rem; }
 input { margin: 0.25rem 0 1rem; }
 button { font-weight: 600; padding: 0.25rem 1.5rem; }
-.wrong { border-left: 3px solid var(--bad); color: var(--bad); padding-left: 0.75rem; }
+.error { border-left: 3px solid var(--bad); color: var(--bad); padding-left: 0.75rem; }
 .soft { color: var(--soft); font-size: 0.94rem; }
 .ways a { display: inline-block; padding: 0.35rem 0; margin-right: 1.25rem; }
 `;
 
-/**
- * No `form-action`: browsers apply it to the redirect to the provider too. No `no-referrer`: it makes `Origin` null.
- */
+// There is no `form-action`, which browsers also apply to the redirect to the provider, and no `no-referrer`, which
+// makes `Origin` null.
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
@@ -68,12 +65,12 @@ const headers = {
 } as const;
 
 /**
- * The handler, for every method. Each page carries an order id, so that a second press of the button opens no second
- * checkout.
+ * Creates the handler for all methods. Each form contains an order id, so that a second press of the button opens no
+ * second checkout.
  */
 export function buyHandler(parts: BuyParts): Handler {
   const checkout = new Checkout(parts);
-  const beforeReads = parts.reads.refuseBy((headers) => tooMany(headers, parts));
+  const beforeReads = parts.reads.guard((headers) => tooManyAttempts(headers, parts));
   let offered: { readonly text: string; readonly plans: ReadonlyMap<string, OfferedPlan> } | null = null;
   return async (exchange) => {
     const refusal = exchange.method === "POST" ? null : beforeReads(exchange);
@@ -81,21 +78,24 @@ export function buyHandler(parts: BuyParts): Handler {
     if (parts.provider === null) {
       return refuse(404, parts, {
         title: "Nothing is for sale here",
-        text: "You cannot buy plans at this address.",
+        text: "No plans are sold at this address.",
       });
     }
     const { current } = parts.plans;
     if (current === null) return unavailable(parts);
-    if (offered?.text !== current) offered = { text: current, plans: bySlug(current) };
+    if (offered?.text !== current) offered = { text: current, plans: plansBySlug(current) };
     const plan = offered.plans.get(exchange.params.plan as string);
     if (plan === undefined) {
       return refuse(404, parts, { title: "This plan does not exist", text: "It may no longer be offered." });
     }
     if (exchange.method === "GET" || exchange.method === "HEAD") {
-      return form(200, { plan, parts }, { email: "", wrong: null });
+      return renderForm(200, { plan, parts }, { email: "", error: null });
     }
     if (exchange.method !== "POST") {
-      const refused = refuse(405, parts, { title: "This page cannot do that", back: "Back to the plan" });
+      const refused = refuse(405, parts, {
+        title: "This request is not supported",
+        back: "Back to the plan",
+      });
       return { ...refused, headers: { ...refused.headers, Allow: "GET, HEAD, POST" } };
     }
     return await buy(exchange, plan, { parts, checkout });
@@ -107,8 +107,8 @@ async function buy(
   plan: OfferedPlan,
   { parts, checkout }: { parts: BuyParts; checkout: Checkout },
 ): Promise<Reply> {
-  const ip = parts.ipBudget.spend(exchange.clientAddress, [], parts.nowMs());
-  if (!ip.allowed) return tooMany(ip.headers, parts);
+  const ip = parts.ipLimiter.allow(exchange.clientAddress, [], parts.nowMs());
+  if (!ip.isAllowed) return tooManyAttempts(ip.headers, parts);
   const back = "Back to the plan";
   if (!isSameOrigin(exchange)) {
     return refuse(403, parts, {
@@ -118,14 +118,15 @@ async function buy(
     });
   }
   const body = await exchange.readBody(limits.bodyBytesMax);
-  if (body.kind !== "complete") return refuse(400, parts, { title: "The form arrived incomplete", back });
+  if (body.kind !== "complete") return refuse(400, parts, { title: "The form is incomplete", back });
   const sent = new URLSearchParams(new TextDecoder().decode(body.bytes));
   const [email, order] = [sent.get("email") ?? "", sent.get("order") ?? ""];
   const request = readOrder(plan.slug, email);
   const key = readIdempotencyKey([order]);
-  const again = (status: number, wrong: string) => form(status, { plan, parts }, { email, wrong });
+  const formWithError = (status: number, error: string) =>
+    renderForm(status, { plan, parts }, { email, error });
   if (request.kind !== "valid" || !isUsable(key)) {
-    return again(422, "Enter a valid email address.");
+    return formWithError(422, "Enter a valid email address.");
   }
   try {
     const ordered = await checkout.order({ ...request, key }, exchange.requestId);
@@ -133,11 +134,11 @@ async function buy(
       return { status: 303, headers: { ...headers, Location: ordered.session.url }, body: "" };
     }
     if (ordered.fields?.email !== undefined) {
-      return again(422, "The payment provider does not accept this address.");
+      return formWithError(422, "The payment provider does not accept this address.");
     }
-    // The order was sent before with another address.
+    // The order id was already sent with another email address. The new form has a new id.
     if (ordered.code === "idempotency_conflict") {
-      return again(409, "Press the button again.");
+      return formWithError(409, "The email address has changed. Press the button again.");
     }
     return unavailable(parts);
   } catch (error) {
@@ -150,12 +151,12 @@ function isUsable(key: ReturnType<typeof readIdempotencyKey>): key is UsableIdem
   return key.kind !== "repeated" && key.kind !== "too_long";
 }
 
-function bySlug(feed: string): ReadonlyMap<string, OfferedPlan> {
+function plansBySlug(feed: string): ReadonlyMap<string, OfferedPlan> {
   return new Map((JSON.parse(feed) as OfferedPlan[]).map((plan) => [plan.slug, plan]));
 }
 
-function tooMany(rateHeaders: Readonly<Record<string, string>>, ways: Ways): Reply {
-  const refused = refuse(429, ways, {
+function tooManyAttempts(rateHeaders: Readonly<Record<string, string>>, links: PageLinks): Reply {
+  const refused = refuse(429, links, {
     title: "Too many attempts",
     text: "Wait a minute, then try again.",
     back: "Try again",
@@ -163,17 +164,17 @@ function tooMany(rateHeaders: Readonly<Record<string, string>>, ways: Ways): Rep
   return { ...refused, headers: { ...refused.headers, ...rateHeaders } };
 }
 
-function unavailable(ways: Ways): Reply {
+function unavailable(links: PageLinks): Reply {
   const text = "You have not been charged. Try again in a few minutes.";
-  return refuse(503, ways, { title: "Payment is unavailable at the moment", text, back: "Try again" });
+  return refuse(503, links, { title: "Payment is unavailable at the moment", text, back: "Try again" });
 }
 
-type Ways = Pick<BuyParts, "siteUrl" | "contact">;
+type PageLinks = Pick<BuyParts, "siteUrl" | "contact">;
 
-/** `back` is the text of a link to this page. */
+/** Renders an error page; `back` is the text of a link to the same page. */
 function refuse(
   status: number,
-  { siteUrl, contact }: Ways,
+  { siteUrl, contact }: PageLinks,
   { title, text, back }: { readonly title: string; readonly text?: string; readonly back?: string },
 ): Reply {
   const site = siteUrl();
@@ -184,14 +185,14 @@ function refuse(
 ${text !== undefined && markup`<p>${text}</p>`}
 <p class="ways">${back !== undefined && markup`<a href="">${back}</a>`}
 ${site !== null && markup`<a href="${site}/plans/">See all plans</a>`}
-${contact !== null && markup`<a href="mailto:${contact}">Write to ${contact}</a>`}</p>`,
+${contact !== null && markup`<a href="mailto:${contact}">Email ${contact}</a>`}</p>`,
   );
 }
 
-function form(
+function renderForm(
   status: number,
   { plan, parts }: { readonly plan: OfferedPlan; readonly parts: BuyParts },
-  { email, wrong }: { readonly email: string; readonly wrong: string | null },
+  { email, error }: { readonly email: string; readonly error: string | null },
 ): Reply {
   const { name, amount_cents: cents, interval, items } = plan;
   const customer = parts.plans.customerName(plan.customer);
@@ -203,7 +204,7 @@ function form(
     markup`${site !== null && markup`<header><a href="${site}/plans/">All plans</a></header>`}
 <h1>${name}</h1>
 <p class="by">by ${customer}</p>
-<p class="price"><strong>${price}</strong> a ${interval}</p>
+<p class="price"><strong>${price}</strong> per ${interval}</p>
 ${
       items.length > 0 &&
       markup`<dl>${
@@ -211,13 +212,13 @@ ${
       }</dl>`
     }
 <form method="post"><input type="hidden" name="order" value="${randomUUID()}">
-${wrong !== null && markup`<p class="wrong" role="alert" id="wrong">${wrong}</p>`}
+${error !== null && markup`<p class="error" role="alert" id="error">${error}</p>`}
 <label for="email">Your email address</label>
 <input id="email" name="email" type="email" autocomplete="email" required value="${email}"${
-      wrong !== null && markup` aria-invalid="true" aria-describedby="wrong"`
+      error !== null && markup` aria-invalid="true" aria-describedby="error"`
     }>
 <button>Continue to payment</button></form>
-<p class="soft">The payment provider asks for the rest. You buy nothing until you confirm it there.</p>`,
+<p class="soft">You pay on the payment provider's page. Nothing is charged until you confirm there.</p>`,
   );
 }
 

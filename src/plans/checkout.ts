@@ -1,11 +1,11 @@
-/** `POST /api/checkout/sessions`, with its checks in the order of the code; the payment provider comes last. */
+/** Handles `POST /api/checkout/sessions`, and opens sessions at the payment provider. */
 
 import { fields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
-import { bodyText, digest128 } from "../gate/post.ts";
+import { decodeBody, digest128 } from "../gate/post.ts";
 import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
-import type { IpBudget } from "../gate/rate.ts";
+import type { IpRateLimiter } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
@@ -20,8 +20,8 @@ export interface CheckoutParts {
   readonly origins: ReadonlySet<string>;
   /** `null` without a payment provider. */
   readonly provider: { readonly client: StripeClient; readonly urls: ReturnUrls } | null;
-  readonly ipBudget: IpBudget;
-  /** A monotonic clock in milliseconds. */
+  readonly ipLimiter: IpRateLimiter;
+  /** Returns the monotonic time in milliseconds. */
   readonly nowMs: () => number;
   readonly observe: (observation: PlansObservation) => void;
 }
@@ -29,21 +29,24 @@ export interface CheckoutParts {
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The handler, for every method. Chosen: a preflight is not counted: a refused one cannot tell the page why. Source:
- * SPEC, Subscription checkout; DECISIONS, Plans, checkout, site.
+ * Creates the handler for all methods.
+ *
+ * Chosen: preflights are not rate limited, because a page cannot read why its preflight was refused.
+ *
+ * Source: SPEC, Subscription checkout; DECISIONS, Plans, checkout, site.
  */
 export function checkoutHandler(parts: CheckoutParts): Handler {
   const checkout = new Checkout(parts);
   return async (exchange) => {
     const { requestId } = exchange;
-    const cors = corsOf(parts.origins, exchange.header("origin"));
+    const cors = corsHeaders(parts.origins, exchange.header("origin"));
     if (exchange.method === "OPTIONS") {
       if (cors === null) return refusePlan("origin_not_allowed", { requestId, headers: varyOrigin });
       return empty(204, { ...cors, ...preflight, "Allow": allow });
     }
-    const ip = parts.ipBudget.spend(exchange.clientAddress, [], parts.nowMs());
+    const ip = parts.ipLimiter.allow(exchange.clientAddress, [], parts.nowMs());
     const headers = { ...varyOrigin, ...cors, ...ip.headers };
-    if (!ip.allowed) return refusePlan("rate_limited", { requestId, headers });
+    if (!ip.isAllowed) return refusePlan("rate_limited", { requestId, headers });
     if (exchange.method !== "POST") {
       return refusePlan("method_not_allowed", { requestId, headers: { ...headers, "Allow": allow } });
     }
@@ -54,7 +57,7 @@ export function checkoutHandler(parts: CheckoutParts): Handler {
     if (body.kind === "too_large") return refusePlan("body_too_large", { requestId, headers });
     if (body.kind === "incomplete") return refusePlan("invalid_json", { requestId, headers });
     try {
-      return await answer(checkout, exchange, { bytes: body.bytes, headers });
+      return await respond(checkout, exchange, { bytes: body.bytes, headers });
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return refusePlan("checkout_unavailable", { requestId, headers });
@@ -64,13 +67,13 @@ export function checkoutHandler(parts: CheckoutParts): Handler {
 
 const allow = "POST, OPTIONS";
 
-async function answer(
+async function respond(
   checkout: Checkout,
   exchange: Exchange,
   { bytes, headers }: { bytes: Uint8Array; headers: Headers },
 ): Promise<Reply> {
   const { requestId } = exchange;
-  const text = bodyText(exchange, bytes);
+  const text = decodeBody(exchange, bytes);
   const request = typeof text === "string" ? readCheckout(text) : { kind: "invalid_json" } as const;
   const key = readIdempotencyKey(exchange.headerLines("idempotency-key"));
   if (request.kind === "invalid_json" || key.kind === "repeated") {
@@ -95,8 +98,8 @@ export interface Order {
   readonly key: UsableIdempotencyKey;
 }
 
-export type Ordered =
-  /** 201 for a new session, 200 for one that was opened before under the same key. */
+export type OrderOutcome =
+  /** 201 for a new session, 200 for an earlier one with the same Idempotency-Key. */
   | { readonly kind: "open"; readonly status: 200 | 201; readonly session: OpenSession }
   | {
     readonly kind: "refused";
@@ -104,52 +107,50 @@ export type Ordered =
     readonly fields?: Readonly<Record<string, FieldReason>>;
   };
 
-/** Opens sessions at the payment provider. */
 export class Checkout {
   readonly #parts: CheckoutParts;
-  /** Calls in progress by sale, so that a sale is not opened twice at once. */
+  /** The provider calls in progress, by the sale's id. Concurrent requests share a call. */
   readonly #opening = new Map<string, Promise<SessionOutcome>>();
 
   constructor(parts: CheckoutParts) {
     this.#parts = parts;
   }
 
-  /** Opens one session per order. Throws {@linkcode Unavailable}. */
-  async order({ plan, email, key }: Order, requestId: string): Promise<Ordered> {
-    const begun = await this.#parts.store.begin(plan, digests(key, { plan, email }));
-    switch (begun.kind) {
+  /** Opens a session, or returns the earlier one with the same Idempotency-Key. May reject with {@linkcode Unavailable}. */
+  async order({ plan, email, key }: Order, requestId: string): Promise<OrderOutcome> {
+    const start = await this.#parts.store.begin(plan, digests(key, { plan, email }));
+    switch (start.kind) {
       case "conflict":
         return { kind: "refused", code: "idempotency_conflict" };
       case "plan_not_found":
         return { kind: "refused", code: "plan_not_found" };
       case "open":
-        return { kind: "open", status: 200, session: begun.session };
+        return { kind: "open", status: 200, session: start.session };
       default:
-        return await this.#open(begun, { requestId, email });
+        return await this.#open(start, { requestId, email });
     }
   }
 
   async #open(
     { kind, sale }: Extract<CheckoutStart, { sale: Sale }>,
     { requestId, email }: { requestId: string; email: string },
-  ): Promise<Ordered> {
-    let asked = this.#opening.get(sale.id);
-    if (asked === undefined) {
-      asked = this.#ask(sale, { requestId, email }).finally(() => this.#opening.delete(sale.id));
-      this.#opening.set(sale.id, asked);
+  ): Promise<OrderOutcome> {
+    let opening = this.#opening.get(sale.id);
+    if (opening === undefined) {
+      opening = this.#openOnce(sale, { requestId, email }).finally(() => this.#opening.delete(sale.id));
+      this.#opening.set(sale.id, opening);
     }
-    const outcome = await asked;
+    const outcome = await opening;
     if (outcome.kind === "open") {
       return { kind: "open", status: kind === "begun" ? 201 : 200, session: outcome.session };
     }
     if (outcome.kind === "email_refused") {
       return { kind: "refused", code: "validation_failed", fields: { email: "invalid" } };
     }
-    return { kind: "refused", code: codeOf(outcome) };
+    return { kind: "refused", code: errorCode(outcome) };
   }
 
-  /** Asks the provider and stores the answer. */
-  async #ask(
+  async #openOnce(
     sale: Sale,
     { requestId, email }: { requestId: string; email: string },
   ): Promise<SessionOutcome> {
@@ -163,7 +164,7 @@ export class Checkout {
       if (outcome.kind === "open") await store.opened(sale.id, outcome.session);
       else if (outcome.kind !== "not_now" || outcome.isFinal) await store.failed(sale.id);
     } catch (error) {
-      // The answer stands; a repeat asks the provider again, under the same id.
+      // The caller gets the outcome anyway, and a retry calls the provider again with the same id.
       if (!(error instanceof Unavailable)) throw error;
       observe({ kind: "checkout_not_noted", requestId, checkout: sale.id });
     }
@@ -171,11 +172,11 @@ export class Checkout {
   }
 }
 
-function codeOf({ kind }: SessionOutcome): PlanErrorCode {
+function errorCode({ kind }: SessionOutcome): PlanErrorCode {
   return kind === "refused" ? "provider_error" : "checkout_unavailable";
 }
 
-/** Digests of the key and of the order; the second includes the key, so that nobody can guess an address from it. */
+/** Returns digests of the key and the order, or `null` without a key. */
 function digests(
   key: UsableIdempotencyKey,
   { plan, email }: { readonly plan: string; readonly email: string },
@@ -183,11 +184,11 @@ function digests(
   if (key.kind === "absent") return null;
   return {
     keyDigest: digest128(key.bytes),
+    // Includes the key, so that the digest does not confirm a guessed email address.
     requestDigest: digest128(JSON.stringify([key.text, plan, email])),
   };
 }
 
-/** The outcome of {@linkcode readCheckout}. */
 type CheckoutRequest =
   | { readonly kind: "valid"; readonly plan: string; readonly email: string }
   | { readonly kind: "invalid_json" }
@@ -195,7 +196,7 @@ type CheckoutRequest =
 
 const slugLengthMax = 100;
 
-/** Reads a checkout's body. Chosen: other members are ignored; `null` counts as omitted; the address is trimmed. */
+/** Parses the body of a checkout request. Chosen: other members are ignored, and `null` counts as omitted. */
 export function readCheckout(text: string): CheckoutRequest {
   const body = parseObject(text, limits.jsonDepthMax);
   if (body === null) return { kind: "invalid_json" };
@@ -203,33 +204,32 @@ export function readCheckout(text: string): CheckoutRequest {
   return readOrder(plan, email);
 }
 
-/** Reads the two values of an order; `null` for an omitted one. */
+/** Validates an order; `null` stands for an omitted value. Chosen: the email address is trimmed. */
 export function readOrder(sentPlan: unknown, sentEmail: unknown): CheckoutRequest {
   for (const value of [sentPlan, sentEmail]) {
     if (value !== null && typeof value !== "string") return { kind: "invalid_json" };
   }
   const plan = sentPlan as string | null ?? "";
   const email = (sentEmail as string | null ?? "").trim();
-  const failing: Record<string, FieldReason> = {};
-  if (plan === "") failing.plan = "required";
-  else if (plan.length > slugLengthMax) failing.plan = "too_long";
-  if (email === "") failing.email = "required";
-  else if ([...email].length > fields.email.lengthMax) failing.email = "too_long";
+  const reasons: Record<string, FieldReason> = {};
+  if (plan === "") reasons.plan = "required";
+  else if (plan.length > slugLengthMax) reasons.plan = "too_long";
+  if (email === "") reasons.email = "required";
+  else if ([...email].length > fields.email.lengthMax) reasons.email = "too_long";
   else if (!looksLikeEmail(email) || /\p{Cc}/u.test(email) || !email.isWellFormed()) {
-    failing.email = "invalid";
+    reasons.email = "invalid";
   }
-  return Object.keys(failing).length === 0
+  return Object.keys(reasons).length === 0
     ? { kind: "valid", plan, email }
-    : { kind: "validation_failed", fields: failing };
+    : { kind: "validation_failed", fields: reasons };
 }
 
 type CorsHeaders = Readonly<Record<string, string>>;
 
-/** Every answer depends on the origin. */
-export const varyOrigin: CorsHeaders = { "Vary": "Origin" };
+const varyOrigin: CorsHeaders = { "Vary": "Origin" };
 
-/** CORS headers for an origin on the list, compared character by character (RFC 6454, 6.2); `null` for any other. */
-export function corsOf(origins: ReadonlySet<string>, origin: string | undefined): CorsHeaders | null {
+/** Returns the CORS headers for an allowed origin, `null` for any other. Source: RFC 6454, 6.2 (comparison). */
+function corsHeaders(origins: ReadonlySet<string>, origin: string | undefined): CorsHeaders | null {
   if (origin === undefined || !origins.has(origin)) return null;
   return {
     ...varyOrigin,
@@ -238,9 +238,9 @@ export function corsOf(origins: ReadonlySet<string>, origin: string | undefined)
   };
 }
 
-export const preflight: CorsHeaders = {
+const preflight: CorsHeaders = {
   "Access-Control-Allow-Methods": "POST",
   "Access-Control-Allow-Headers": "Content-Type, Idempotency-Key, X-Request-Id",
-  // Chosen: short, so that an origin taken off the list notices soon.
+  // Chosen: 5 minutes, so that the removal of an origin takes effect soon.
   "Access-Control-Max-Age": "300",
 };

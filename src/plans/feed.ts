@@ -1,26 +1,26 @@
-/** `GET /api/plans`: the plans from a snapshot, rendered once a version. */
+/** Handles `GET /api/plans` from a snapshot of the plans. */
 
 import { limits } from "../contract/limits.ts";
 import type { Handler } from "../http/exchange.ts";
 import { type CachedResponse, CompressedText } from "../http/cached_response.ts";
 import { refusePlan } from "./reply.ts";
 
-/** Any site's scripts may read the feed. */
 export const anyOrigin: Readonly<Record<string, string>> = { "Access-Control-Allow-Origin": "*" };
 
-/** The plans, as JSON. */
 export interface Plans {
-  /** The array's JSON text; `null` when the store cannot be read. */
+  /** The plans as a JSON array; `null` if the store cannot be read. */
   readonly current: string | null;
-  /** The display name of a plan's `customer`, or the same text when no tenant has it as its slug. */
+  /** Returns the display name of a plan's `customer`, or `customer` itself if no tenant has this slug. */
   customerName(customer: string): string;
-  /** Resolves after a read that began after the call. */
+  /** Rereads the plans; resolves when a read that started after this call has ended. */
   renew(): Promise<void>;
 }
 
 /**
- * The handler; 503 when the store cannot be read, and never an empty list, which would read as "nothing is for sale".
- * An empty list is read anew before it is served, because caches keep it for minutes. Source: SPEC, GET plans.
+ * Creates the handler. It responds with 503 if the store cannot be read, and rereads an empty list before serving it,
+ * because caches keep the response for minutes.
+ *
+ * Source: SPEC, GET plans.
  */
 export function planFeedHandler(plans: Plans): Handler {
   let rendered: { readonly text: string; readonly replies: CachedResponse } | null = null;
@@ -31,7 +31,7 @@ export function planFeedHandler(plans: Plans): Handler {
       return refusePlan("not_accepting", { requestId: exchange.requestId, headers: anyOrigin });
     }
     if (rendered?.text !== text) rendered = { text, replies: new CompressedText(text).replies(headers) };
-    return rendered.replies.to(exchange);
+    return rendered.replies.replyTo(exchange);
   };
 }
 

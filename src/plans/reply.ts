@@ -1,4 +1,4 @@
-/** The error replies of the plan feed and the checkout, and what the checkout reports. */
+/** Builds the error replies of the plan feed and the checkout, and declares what the checkout reports. */
 
 import type { Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
@@ -6,9 +6,11 @@ import type { ProviderChange } from "../store/serving/checkout.ts";
 import type { StripeFailure } from "./stripe_client.ts";
 
 /**
- * The error codes of this surface and their statuses; the intake's where it has one. Source: DECISIONS, Plans,
- * checkout, site. Chosen: 409 for another order under one Idempotency-Key; 502 when the provider refuses, 503 when a
- * retry may help.
+ * The error codes of this surface and their statuses. Codes that the intake also uses have the same status there.
+ *
+ * Chosen: 409 for another order with the same Idempotency-Key; 502 if the provider refuses; 503 if a retry may succeed.
+ *
+ * Source: DECISIONS, Plans, checkout, site.
  */
 export const planErrors = {
   invalid_json: 400,
@@ -31,7 +33,7 @@ export type PlanErrorCode = keyof typeof planErrors;
 export type FieldReason = "required" | "too_long" | "invalid";
 
 interface PlanRefusal {
-  /** `null` for the 429 of the public reads, which comes before the handler. */
+  /** `null` for the 429 of public reads, which is sent before a handler runs. */
   readonly requestId: string | null;
   readonly fields?: Readonly<Record<string, FieldReason>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -46,16 +48,16 @@ export function refusePlan(code: PlanErrorCode, { requestId, fields, headers }: 
 }
 
 export type PlansObservation =
-  /** The provider opened no session. */
+  /** The payment provider opened no session. */
   | {
     readonly kind: "checkout_failed";
     readonly requestId: string;
     readonly checkout: string;
     readonly failure: StripeFailure;
   }
-  /** The provider's answer could not be stored; a repeat asks again, under the same id. */
+  /** The provider's response could not be stored. A repeat of the request calls the provider again with the same id. */
   | { readonly kind: "checkout_not_noted"; readonly requestId: string; readonly checkout: string }
-  /** An event of the provider, and its outcome. */
+  /** The service received an event from the provider. */
   | {
     readonly kind: "provider_event";
     readonly requestId: string;

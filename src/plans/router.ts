@@ -1,4 +1,4 @@
-/** The plan feed and the checkout routes. */
+/** Routes the plan feed, the buy pages, the checkout and the provider's webhook. */
 
 import { Router } from "../http/router.ts";
 import { buyHandler, type BuyParts } from "./buy.ts";
@@ -7,22 +7,21 @@ import { anyOrigin, planFeedHandler } from "./feed.ts";
 import { refusePlan } from "./reply.ts";
 import { webhookHandler, type WebhookParts } from "./stripe_webhook.ts";
 
-/** `reads` is spent by the feed and by unknown paths too. */
 interface PlansParts extends BuyParts, WebhookParts {}
 
-const feed = "/api/plans";
+const feedPath = "/api/plans";
 
-/** The surface's routes. There is no catalog. Source: SPEC, Subscription plan feed, catalog and checkout. */
+/** Creates the router. There is no catalog. Source: SPEC, Subscription plan feed, catalog and checkout. */
 export function plansRouter(parts: PlansParts): Router {
   return new Router({
-    beforeReads: parts.reads.refuseBy((headers) =>
+    beforeReads: parts.reads.guard((headers) =>
       refusePlan("rate_limited", { requestId: null, headers: { ...anyOrigin, ...headers } })
     ),
     notFound: ({ requestId }) => refusePlan("not_found", { requestId }),
     methodNotAllowed: ({ requestId, route }) =>
-      refusePlan("method_not_allowed", { requestId, ...(route === feed ? { headers: anyOrigin } : {}) }),
+      refusePlan("method_not_allowed", { requestId, ...(route === feedPath ? { headers: anyOrigin } : {}) }),
   })
-    .get(feed, planFeedHandler(parts.plans))
+    .get(feedPath, planFeedHandler(parts.plans))
     .any("/buy/{plan}", buyHandler(parts))
     .any("/api/checkout/sessions", checkoutHandler(parts))
     .post("/api/stripe/webhook", webhookHandler(parts));

@@ -1,6 +1,4 @@
-/**
- * Opens Checkout Sessions with Stripe's API over HTTPS, with a pinned version, idempotent retries and a time limit.
- */
+/** Opens Checkout Sessions through Stripe's API, with idempotent retries and a time limit. */
 
 import { isObject, parseObject } from "../lead/json.ts";
 import type { OpenSession, Sale } from "../store/serving/checkout.ts";
@@ -8,32 +6,32 @@ import http from "node:http";
 import https from "node:https";
 
 /**
- * The version of Stripe's API. Chosen: pinned, because the account's default may change. Source:
- * github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26.
+ * The version of Stripe's API. Chosen: pinned, because the account's default may change.
+ *
+ * Source: github.com/stripe/stripe-node, src/apiVersion.ts, as of 2026-08-26.
  */
-export const stripeVersion = "2026-08-26.dahlia";
+const stripeVersion = "2026-08-26.dahlia";
 
 interface StripeOptions {
-  /** https, or http to this machine. */
+  /** An `https:` URL, or `http:` to this machine. */
   readonly apiUrl: string;
   readonly secretKey: string;
-  /** Authorities to trust instead of the system's. */
+  /** The trusted CA certificates, instead of the system's. */
   readonly ca?: string | Uint8Array;
   readonly random: () => number;
-  /** A monotonic clock in milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   readonly nowMs: () => number;
   readonly bounds?: Partial<StripeBounds>;
 }
 
-/** The bounds of a call, in milliseconds. */
 export interface StripeBounds {
-  /** One try, from its start to the last byte of its answer. */
+  /** The time limit for one try, until the last byte of its response. */
   readonly tryMs: number;
-  /** The whole call with its waits; the buyer's request has 20 s. */
+  /** The time limit for all tries and waits; the buyer's request has 20 s. */
   readonly callMs: number;
-  /** The first wait between tries, doubled after each. */
+  /** The first wait between tries, before jitter; each later wait is twice as long as the previous one. */
   readonly waitMs: number;
-  /** The longest wait, even if the provider asks for more. */
+  /** The maximum wait, even if the provider requests a longer one. */
   readonly waitMaxMs: number;
   readonly triesMax: number;
 }
@@ -47,11 +45,11 @@ const stripeBounds: StripeBounds = {
   triesMax: 4,
 };
 
-/** A failure; every member may be logged. */
+/** A failed call. Every member may be logged. */
 export interface StripeFailure {
-  /** `null` when there was no answer. */
+  /** `null` without a response. */
   readonly status: number | null;
-  /** `invalid_request_error`, or a connection error such as `ECONNREFUSED`. */
+  /** Stripe's error type, such as `invalid_request_error`, or a connection error's code, such as `ECONNREFUSED`. */
   readonly type: string;
   readonly code: string | null;
   readonly param: string | null;
@@ -59,22 +57,21 @@ export interface StripeFailure {
   readonly tries: number;
 }
 
-export type StripeAnswer =
+export type StripeResult =
   | { readonly kind: "done"; readonly body: Readonly<Record<string, unknown>>; readonly tries: number }
-  /** Final: the same call under the same key gets the same answer. */
+  /** A repeat with the same Idempotency-Key gets the same response. */
   | ({ readonly kind: "refused" } & StripeFailure)
-  /** The effect is unknown; the same call under the same key finds out. */
+  /** The effect is unknown, or Stripe refused for now; a repeat with the same Idempotency-Key may succeed. */
   | ({ readonly kind: "unanswered" } & StripeFailure);
 
-interface HttpAnswer {
+interface HttpResponse {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly text: string;
 }
 
-const answerBytesMax = 512 * 1024;
+const responseBytesMax = 512 * 1024;
 
-/** A client that keeps its connections. */
 export class StripeClient {
   readonly #options: StripeOptions;
   readonly #bounds: StripeBounds;
@@ -92,20 +89,20 @@ export class StripeClient {
       : new http.Agent({ keepAlive: true });
   }
 
-  /** Posts a form, every try with the same `Idempotency-Key`. Never throws. */
-  async post(path: string, form: URLSearchParams, idempotencyKey: string): Promise<StripeAnswer> {
+  /** Posts a form, with the same `Idempotency-Key` in every try; never rejects. */
+  async post(path: string, form: URLSearchParams, idempotencyKey: string): Promise<StripeResult> {
     const { nowMs } = this.#options;
     const { tryMs, callMs, triesMax } = this.#bounds;
     const endMs = nowMs() + callMs;
     for (let tries = 1;; tries += 1) {
       const request = { path, body: form.toString(), idempotencyKey };
       const outcome = await this.#try(request, Math.min(tryMs, endMs - nowMs()));
-      const answer = "status" in outcome ? readAnswer(outcome, tries) : unanswered(outcome.error, tries);
-      if (answer.kind === "done" || tries === triesMax) return answer;
+      const result = "status" in outcome ? readResponse(outcome, tries) : noResponse(outcome.error, tries);
+      if (result.kind === "done" || tries === triesMax) return result;
       const retry = "status" in outcome ? shouldRetry(outcome) : true;
       const waitMs = this.#waitMs(tries, "status" in outcome ? outcome.headers["retry-after"] : undefined);
-      // Skips a try that would have no time for an answer.
-      if (!retry || nowMs() + waitMs + this.#bounds.waitMs > endMs) return answer;
+      // The next try must have time for a response.
+      if (!retry || nowMs() + waitMs + this.#bounds.waitMs > endMs) return result;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
@@ -113,7 +110,7 @@ export class StripeClient {
   async #try(
     request: { path: string; body: string; idempotencyKey: string },
     timeoutMs: number,
-  ): Promise<HttpAnswer | { error: unknown }> {
+  ): Promise<HttpResponse | { error: unknown }> {
     try {
       return await this.#exchange(request, timeoutMs);
     } catch (error) {
@@ -124,10 +121,10 @@ export class StripeClient {
   #exchange(
     { path, body, idempotencyKey }: { path: string; body: string; idempotencyKey: string },
     timeoutMs: number,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const { apiUrl, secretKey } = this.#options;
     const url = new URL(`${apiUrl}${path}`);
-    return new Promise((settle, reject) => {
+    return new Promise((resolve, reject) => {
       const request = (url.protocol === "https:" ? https : http).request(url, {
         method: "POST",
         agent: this.#agent,
@@ -155,25 +152,25 @@ export class StripeClient {
         response.on("aborted", () => fail({ code: "ECONNRESET" }));
         response.on("data", (chunk: Uint8Array) => {
           length += chunk.byteLength;
-          if (length > answerBytesMax) fail({ code: "ANSWER_TOO_LARGE" });
+          if (length > responseBytesMax) fail({ code: "ANSWER_TOO_LARGE" });
           else chunks.push(chunk);
         });
         response.on("end", () => {
           clearTimeout(timer);
           const text = new TextDecoder().decode(concat(chunks, length));
-          settle({ status: response.statusCode ?? 0, headers: response.headers, text });
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
         });
       });
       request.end(body);
     });
   }
 
-  /** Exponential, half of it jitter, and at least what the provider asks for, up to the maximum. */
+  /** Returns the wait before the next try: exponential, half of it jitter, at least `Retry-After`, at most the maximum. */
   #waitMs(tries: number, retryAfter: string | undefined): number {
     const { waitMs, waitMaxMs } = this.#bounds;
     const grownMs = Math.min(waitMs * 2 ** (tries - 1), waitMaxMs);
-    const askedMs = /^\d{1,3}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
-    return Math.min(waitMaxMs, Math.max(askedMs, grownMs * (0.5 + 0.5 * this.#options.random())));
+    const retryAfterMs = /^\d{1,3}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
+    return Math.min(waitMaxMs, Math.max(retryAfterMs, grownMs * (0.5 + 0.5 * this.#options.random())));
   }
 
   close(): void {
@@ -191,40 +188,39 @@ function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return whole;
 }
 
-/** Source: Stripe, Advanced error handling, and its libraries. */
-function shouldRetry({ status, headers }: HttpAnswer): boolean {
-  const asked = headers["stripe-should-retry"];
-  if (asked === "true") return true;
-  if (asked === "false") return false;
+/** Returns whether to retry after a response. Source: Stripe, Advanced error handling, and Stripe's libraries. */
+function shouldRetry({ status, headers }: HttpResponse): boolean {
+  const advice = headers["stripe-should-retry"];
+  if (advice === "true") return true;
+  if (advice === "false") return false;
   return status === 409 || status === 429 || status >= 500;
 }
 
-function readAnswer(answer: HttpAnswer, tries: number): StripeAnswer {
-  const { status, headers } = answer;
-  const body = parseObject(answer.text, 64);
-  // Redirects are not followed: the secret key would go along.
+function readResponse({ status, headers, text }: HttpResponse, tries: number): StripeResult {
+  const body = parseObject(text, 64);
+  // Redirects are not followed, because the request contains the secret key.
   if (status === 200 && body !== null) return { kind: "done", body, tries };
   const error = isObject(body?.error) ? body.error : {};
   const failure: StripeFailure = {
     status,
-    type: word(error.type) ?? "unexpected_answer",
-    code: word(error.code),
-    param: word(error.param),
-    stripeRequestId: word(headers["request-id"]),
+    type: loggableWord(error.type) ?? "unexpected_answer",
+    code: loggableWord(error.code),
+    param: loggableWord(error.param),
+    stripeRequestId: loggableWord(headers["request-id"]),
     tries,
   };
-  // Stripe stores nothing under the key for these two, so the call may succeed later.
-  const isOpen = status === 409 || status === 429;
-  return { kind: isOpen ? "unanswered" : "refused", ...failure };
+  // Stripe stores no response for these two statuses, so the call may succeed later.
+  const isRetryable = status === 409 || status === 429;
+  return { kind: isRetryable ? "unanswered" : "refused", ...failure };
 }
 
-function unanswered(error: unknown, tries: number): StripeAnswer {
-  const type = word((error as { code?: unknown } | null)?.code) ?? "connection";
+function noResponse(error: unknown, tries: number): StripeResult {
+  const type = loggableWord((error as { code?: unknown } | null)?.code) ?? "connection";
   return { kind: "unanswered", status: null, type, code: null, param: null, stripeRequestId: null, tries };
 }
 
-/** Words and ids may be logged; sentences may quote the request. */
-function word(value: unknown): string | null {
+/** Returns a value if it is one word or id; `null` for a sentence, which may quote the request and must not be logged. */
+function loggableWord(value: unknown): string | null {
   return typeof value === "string" && /^[\w.[\]-]{1,100}$/.test(value) ? value : null;
 }
 
@@ -235,25 +231,25 @@ export interface ReturnUrls {
 
 export type SessionOutcome =
   | { readonly kind: "open"; readonly session: OpenSession & { readonly expiresAt: string | null } }
-  /** Stripe refuses the address. */
   | { readonly kind: "email_refused" }
-  /** A repeat under the same id gets the same answer. */
+  /** A repeat for the same sale gets the same response. */
   | { readonly kind: "refused"; readonly failure: StripeFailure }
-  /** Stripe refuses our key or rate; the buyer cannot help it. */
+  /** Stripe is unavailable, or refuses the secret key or the rate. If `isFinal`, a repeat for the same sale fails too. */
   | { readonly kind: "not_now"; readonly failure: StripeFailure; readonly isFinal: boolean };
 
-/** Opens a session in which `email` pays for a sale. */
+/** Opens a Checkout Session in which the buyer with this email address pays for a sale. */
 export async function openSession(
   client: StripeClient,
   sale: Sale,
   { email, urls }: { readonly email: string; readonly urls: ReturnUrls },
 ): Promise<SessionOutcome> {
-  const answer = await client.post("/v1/checkout/sessions", sessionForm(sale, email, urls), sale.id);
-  return outcomeOf(answer);
+  return toSessionOutcome(
+    await client.post("/v1/checkout/sessions", sessionForm(sale, email, urls), sale.id),
+  );
 }
 
-/** The form of a session. Price and plan come from the sale; its id returns with Stripe's events. */
-export function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSearchParams {
+/** Builds the form that opens a session. Stripe repeats the metadata in its events. */
+function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSearchParams {
   const price = "line_items[0][price_data]";
   const form = new URLSearchParams({
     "mode": "subscription",
@@ -276,15 +272,15 @@ export function sessionForm(sale: Sale, email: string, urls: ReturnUrls): URLSea
   return form;
 }
 
-function outcomeOf(answer: StripeAnswer): SessionOutcome {
-  if (answer.kind === "done") return readSession(answer.body, answer.tries);
-  const { kind, ...failure } = answer;
+function toSessionOutcome(result: StripeResult): SessionOutcome {
+  if (result.kind === "done") return readSession(result.body, result.tries);
+  const { kind, ...failure } = result;
   if (kind === "unanswered") return { kind: "not_now", failure, isFinal: false };
   if (failure.param === "customer_email" || failure.code === "email_invalid") {
     return { kind: "email_refused" };
   }
   const { status } = failure;
-  // Stripe stores its own faults under the key too and would repeat them.
+  // Stripe also stores its own failures, and returns the stored response to a repeat.
   if (status === 401 || status === 403 || (status ?? 0) >= 500) {
     return { kind: "not_now", failure, isFinal: true };
   }
@@ -312,7 +308,7 @@ function readSession(body: Readonly<Record<string, unknown>>, tries: number): Se
   return { kind: "open", session: { sessionId: id, url, expiresAt } };
 }
 
-/** Buyers pay at this address. Chosen: printable ASCII of bounded length. */
+/** Returns whether buyers may be redirected to a URL. Chosen: https, and printable ASCII of bounded length. */
 function isPayable(url: string): boolean {
   return /^[!-~]{1,5000}$/.test(url) && URL.canParse(url) && new URL(url).protocol === "https:";
 }

@@ -1,6 +1,7 @@
 /**
- * `POST /api/stripe/webhook`: events about checkouts and subscriptions. Source: Stripe, Receive events in your
- * webhook endpoint; Using webhooks with subscriptions; Types of events.
+ * Handles `POST /api/stripe/webhook`, which receives events about checkouts and subscriptions.
+ *
+ * Source: Stripe, Receive events in your webhook endpoint; Using webhooks with subscriptions; Types of events.
  */
 
 import { limits } from "../contract/limits.ts";
@@ -20,26 +21,29 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 
 export interface WebhookParts {
   readonly store: CheckoutStore;
-  /** Empty without a payment provider. */
+  /** The signing secrets; empty without a payment provider. */
   readonly secrets: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly clockMs: () => number;
   readonly observe: (observation: PlansObservation) => void;
 }
 
-// Together 32 MiB.
-const largeOnesMax = 64;
+// Limits the memory for large bodies to 32 MiB.
+const largeBodiesMax = 64;
 
 const received = json(200, { received: true });
 const utf8 = new TextDecoder("utf-8");
 
 /**
- * The handler. The signature alone authenticates; after anything but 2xx the provider resends for days. Chosen: 200
- * for unknown events and subscriptions, because a repeat would not change that. Source: DECISIONS, Plans, checkout,
- * site.
+ * Creates the handler. The signature is the only authentication. After any status other than 2xx, Stripe resends the
+ * event for days.
+ *
+ * Chosen: 200 for unknown events and subscriptions, because a repeat would have no effect either.
+ *
+ * Source: DECISIONS, Plans, checkout, site.
  */
 export function webhookHandler({ store, secrets, clockMs, observe }: WebhookParts): Handler {
-  const read = eventReader();
+  const read = createEventReader();
   return async (exchange) => {
     const { requestId } = exchange;
     if (secrets.length === 0) return refusePlan("checkout_unavailable", { requestId });
@@ -68,44 +72,45 @@ export function webhookHandler({ store, secrets, clockMs, observe }: WebhookPart
   };
 }
 
-/**
- * Reads a body; `null` over the bound on large ones, because a signature can be checked only when all of it is there.
- */
-function eventReader(): (exchange: Exchange) => Promise<Body | null> {
-  let largeOnes = 0;
+/** Returns a function that reads a body; for a large body, it returns `null` if too many others are being read. */
+function createEventReader(): (exchange: Exchange) => Promise<Body | null> {
+  let largeBodies = 0;
   return async (exchange) => {
-    // Nearly all events are this small.
+    // Nearly all events are small.
     if (Number(exchange.header("content-length") ?? NaN) <= limits.bodyBytesMax) {
       return await exchange.readBody(limits.bodyBytesMax);
     }
-    if (largeOnes >= largeOnesMax) return null;
-    largeOnes += 1;
+    if (largeBodies >= largeBodiesMax) return null;
+    largeBodies += 1;
     try {
       return await exchange.readBody(limits.providerEventBytesMax);
     } finally {
-      largeOnes -= 1;
+      largeBodies -= 1;
     }
   };
 }
 
 interface SignatureRule {
-  /** Several during a rotation. */
+  /** The signing secrets; more than one during a rotation. */
   readonly secrets: readonly string[];
-  /** Seconds since 1970. */
+  /** The current time in seconds since 1970. */
   readonly nowSeconds: number;
 }
 
-// As in the provider's libraries. Chosen: for future times too, which are no more credible than old ones.
+// The tolerance of Stripe's libraries, here also for times in the future.
 const toleranceSeconds = 300;
 
-/** Whether the header has a `v1` signature of these bytes by one of the secrets, at most five minutes old. */
+/**
+ * Returns whether the header's time is within 5 minutes of now and one of its `v1` signatures is valid for the body
+ * under one of the secrets.
+ */
 export function isSigned(body: Uint8Array, header: string | undefined, rule: SignatureRule): boolean {
   const { time, signatures } = parseHeader(header ?? "");
   if (time === null || Math.abs(rule.nowSeconds - Number(time)) > toleranceSeconds) return false;
   let isFound = false;
   for (const secret of rule.secrets) {
     const expected = createHmac("sha256", secret).update(`${time}.`).update(body).digest();
-    // No early exit: the time must not tell which one matched.
+    // No early exit, so that the duration does not reveal which signature matched.
     for (const signature of signatures) if (timingSafeEqual(expected, signature)) isFound = true;
   }
   return isFound;
@@ -125,116 +130,120 @@ function parseHeader(header: string): { time: string | null; signatures: Uint8Ar
 
 type StripeEvent =
   | { readonly kind: "change"; readonly change: ProviderChange }
-  /** Another kind of event, or not about a sale of ours. */
+  /** An event that cannot change a subscription. */
   | { readonly kind: "ignored" }
   | { readonly kind: "malformed" };
 
 type Members = Readonly<Record<string, unknown>>;
-type Finding = Omit<ProviderChange, "eventId" | "type" | "createdAt"> | null;
+type ChangeFields = Omit<ProviderChange, "eventId" | "type" | "createdAt"> | null;
 
 export function readEvent(text: string): StripeEvent {
   const event = parseObject(text, limits.jsonDepthMax);
   if (event === null) return { kind: "malformed" };
   const { id, type, created, data } = event;
-  // For example the thin events of the provider's newer API.
+  // For example, a thin event of Stripe's newer API.
   if (event.object !== "event") return { kind: "ignored" };
   const object = isObject(data) ? data.object : null;
-  const eventId = typeof id === "string" ? idOf(id) : null;
+  const eventId = typeof id === "string" ? readId(id) : null;
   if (eventId === null || typeof type !== "string" || !isTime(created) || !isObject(object)) {
     return { kind: "malformed" };
   }
-  const finding = readers.get(type)?.(object) ?? null;
-  if (finding === null) return { kind: "ignored" };
+  const fields = readers.get(type)?.(object) ?? null;
+  if (fields === null) return { kind: "ignored" };
   const createdAt = new Date(created * 1000).toISOString();
-  return { kind: "change", change: { eventId, type, createdAt, ...finding } };
+  return { kind: "change", change: { eventId, type, createdAt, ...fields } };
 }
 
-type Reader = (object: Members) => Finding;
+type Reader = (object: Members) => ChangeFields;
 
-/** By event type; other types are ignored. */
+/** The readers by event type. Events of other types are ignored. */
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  // Slow payment methods complete the session first and report the payment later.
+  // With delayed notification payment methods, the session completes before the payment succeeds or fails.
   [
     "checkout.session.completed",
-    (session) => ofSession(session, session.payment_status === "unpaid" ? "incomplete" : "active"),
+    (session) => readSessionChange(session, session.payment_status === "unpaid" ? "incomplete" : "active"),
   ],
-  ["checkout.session.async_payment_succeeded", (session) => ofSession(session, "active")],
-  ["checkout.session.async_payment_failed", (session) => ofSession(session, "failed")],
-  ["checkout.session.expired", (session) => ofSession(session, "expired")],
-  ["customer.subscription.created", ofSubscription],
-  ["customer.subscription.updated", ofSubscription],
-  ["customer.subscription.paused", ofSubscription],
-  ["customer.subscription.resumed", ofSubscription],
+  ["checkout.session.async_payment_succeeded", (session) => readSessionChange(session, "active")],
+  ["checkout.session.async_payment_failed", (session) => readSessionChange(session, "failed")],
+  ["checkout.session.expired", (session) => readSessionChange(session, "expired")],
+  ["customer.subscription.created", readSubscriptionChange],
+  ["customer.subscription.updated", readSubscriptionChange],
+  ["customer.subscription.paused", readSubscriptionChange],
+  ["customer.subscription.resumed", readSubscriptionChange],
   [
     "customer.subscription.deleted",
-    (subscription) => ofSubscription({ ...subscription, status: "canceled" }),
+    (subscription) => readSubscriptionChange({ ...subscription, status: "canceled" }),
   ],
-  ["invoice.paid", (invoice) => ofInvoice(invoice, "active")],
-  // If the first invoice fails, the subscription never starts; if a later one fails, the renewal does.
+  ["invoice.paid", (invoice) => readInvoiceChange(invoice, "active")],
+  // If payment of the first invoice fails, the subscription stays `incomplete` and can still become active; if payment
+  // of a later one fails, it is `past_due`.
   [
     "invoice.payment_failed",
     (invoice) =>
-      ofInvoice(invoice, invoice.billing_reason === "subscription_create" ? "incomplete" : "past_due"),
+      readInvoiceChange(
+        invoice,
+        invoice.billing_reason === "subscription_create" ? "incomplete" : "past_due",
+      ),
   ],
 ]);
 
-function ofSession(session: Members, state: SubscriptionState): Finding {
-  const sessionId = idOf(session.id);
+function readSessionChange(session: Members, state: SubscriptionState): ChangeFields {
+  const sessionId = readId(session.id);
   if (sessionId === null || session.mode !== "subscription") return null;
   return {
-    id: reference(session.client_reference_id),
+    id: parseCheckoutId(session.client_reference_id),
     sessionId,
-    subscriptionId: idOf(session.subscription),
-    customerId: idOf(session.customer),
+    subscriptionId: readId(session.subscription),
+    customerId: readId(session.customer),
     state,
   };
 }
 
-function ofSubscription(subscription: Members): Finding {
-  const subscriptionId = idOf(subscription.id);
+function readSubscriptionChange(subscription: Members): ChangeFields {
+  const subscriptionId = readId(subscription.id);
   const state = subscriptionStates.find((known) => known === subscription.status);
   if (subscriptionId === null || state === undefined) return null;
   return {
-    id: ofMetadata(subscription),
+    id: metadataReference(subscription),
     sessionId: null,
     subscriptionId,
-    customerId: idOf(subscription.customer),
+    customerId: readId(subscription.customer),
     state,
   };
 }
 
-/** An invoice has its subscription under `parent` since API version 2025-03. */
-function ofInvoice(invoice: Members, state: SubscriptionState): Finding {
+/** Reads an invoice, which contains the subscription under `parent` since API version 2025-03. */
+function readInvoiceChange(invoice: Members, state: SubscriptionState): ChangeFields {
   const parent = isObject(invoice.parent) ? invoice.parent : {};
   const details = isObject(parent.subscription_details)
     ? parent.subscription_details
     : isObject(invoice.subscription_details)
     ? invoice.subscription_details
     : {};
-  const subscriptionId = idOf(details.subscription) ?? idOf(invoice.subscription);
+  const subscriptionId = readId(details.subscription) ?? readId(invoice.subscription);
   if (subscriptionId === null) return null;
   return {
-    id: ofMetadata(details),
+    id: metadataReference(details),
     sessionId: null,
     subscriptionId,
-    customerId: idOf(invoice.customer),
+    customerId: readId(invoice.customer),
     state,
   };
 }
 
-function ofMetadata({ metadata }: Members): string | null {
-  return isObject(metadata) ? reference(metadata.checkout) : null;
+function metadataReference({ metadata }: Members): string | null {
+  return isObject(metadata) ? parseCheckoutId(metadata.checkout) : null;
 }
 
-/** A UUID of ours. */
-function reference(value: unknown): string | null {
+/** Returns a value if it is a UUID, as the ids of sales are; otherwise `null`. */
+function parseCheckoutId(value: unknown): string | null {
   const isOurs = typeof value === "string" &&
     /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(value);
   return isOurs ? value : null;
 }
 
-/** An id, or the id of an expanded object. */
-function idOf(value: unknown): string | null {
+/** Returns an id, or the id of an expanded object; `null` if it is malformed. */
+function readId(value: unknown): string | null {
   const id = isObject(value) ? value.id : value;
   return typeof id === "string" && /^\w{1,255}$/.test(id) ? id : null;
 }

@@ -1,30 +1,27 @@
-/**
- * The playground's script: takes what is typed, asks the validator, and shows the answer. It posts nothing but
- * the key check.
- */
+/** The playground's script: validates the lead as you type and predicts the response. It posts only the key check. */
 
 /// <reference lib="dom" />
 
 import { type Example, failureExamples, flagExamples, leadExamples } from "../documents/examples.ts";
-import { fieldNames } from "../contract/fields.ts";
-import { grouped, limits } from "../contract/limits.ts";
+import { fieldNames, flags } from "../contract/fields.ts";
+import { formatCount, limits } from "../contract/limits.ts";
 import { curlPost } from "../documents/snippets.ts";
 import { addCopyButtons } from "../documents/copy_buttons.ts";
 import { objectFault, wrongTypes } from "../lead/body_fault.ts";
 import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";
-import { type Answer, answerTo, bytesOf } from "./answer.ts";
+import { byteLength, type IntakeResponse, predictResponse } from "./response.ts";
 import { byId, fill } from "./dom.ts";
-import { indented, placeOf, places } from "./edit_json.ts";
-import { editor, paint, select, type Stretch, stretchOf } from "./editor.ts";
+import { findMember, formatted, locateMembers } from "./edit_json.ts";
+import { editor, highlight, type Range, select } from "./editor.ts";
 import * as form from "./form.ts";
 import * as keyCheck from "./key_check.ts";
-import { type Finding, flagText, reasonText, show } from "./result.ts";
-import { areasOf, follow } from "./vocabulary.ts";
+import { type Finding, reasonText, show } from "./result.ts";
+import { toAreas, watchVocabulary } from "./vocabulary.ts";
 
 const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagExamples, ...failureExamples };
 
-// A command line takes no NUL, and a long one is better in a file.
+// Longer bodies are read from a file, because a command line has a limited length.
 const commandBytesMax = 8_000;
 
 const example = byId("example", HTMLSelectElement);
@@ -33,170 +30,172 @@ const repeat = byId("repeat", HTMLInputElement);
 const notice = byId("notice", HTMLElement);
 const views = [...document.querySelectorAll<HTMLInputElement>('input[name="view"]')];
 
-/** `null` until the vocabulary has come, and when it cannot be had. */
+/** The vocabulary; `null` until it has been loaded. */
 let areas: Areas | null = null;
-let isDue = false;
+let isUpdateDue = false;
 
-/** What the page makes of a body; the tests ask this of the very script that the page runs. */
-export function answerOf(body: string, terms: readonly string[]): Answer {
-  return answerTo({ body, idempotencyKey: "", isRepeat: false }, areasOf(terms));
+/** Returns the predicted response to a body, for the tests of the bundled script. */
+export function responseTo(body: string, terms: readonly string[]): IntakeResponse {
+  return predictResponse({ body, idempotencyKey: "", isRepeat: false }, toAreas(terms));
 }
 
-function findings(body: string, answer: Answer): Finding[] {
-  if (answer.status === 413) return [];
-  if (answer.status === 400) {
-    const envelope = parseObject(withoutMark(body), limits.jsonDepthMax);
-    const single = envelope === null ? [] : wrongTypes(envelope);
-    return single.length === 0
-      ? detailOf(answer)
-      : single.map(({ name, text }) => ({ kind: "failing", field: name, code: "", text }));
+function findingsFor(body: string, response: IntakeResponse): Finding[] {
+  if (response.status === 413) return [];
+  if (response.status === 400) {
+    const envelope = parseObject(withoutBom(body), limits.jsonDepthMax);
+    const typeFaults = envelope === null ? [] : wrongTypes(envelope);
+    return typeFaults.length === 0
+      ? detailOf(response)
+      : typeFaults.map(({ name, text }) => ({ kind: "failing", field: name, code: "", text }));
   }
-  const sent = places(withoutMark(body)) ?? [];
-  const failing = Object.entries(answer.fields).map(([field, reason]): Finding => {
-    const typed = placeOf(sent, field)?.valueText ?? null;
+  const sent = locateMembers(withoutBom(body)) ?? [];
+  const failing = Object.entries(response.fields).map(([field, reason]): Finding => {
+    const typed = findMember(sent, field)?.valueText ?? null;
     return { kind: "failing", field, code: reason, text: reasonText(field, reason, typed) };
   });
-  const flagged = answer.flags.map((flag): Finding => ({
+  const flagged = response.flags.map((flag): Finding => ({
     kind: "flagged",
-    // A flag begins with the name of its field, if it has one.
+    // A flag starts with the name of its field, if it has one.
     field: fieldNames.find((name) => flag.startsWith(`${name}_`)) ?? "",
     code: flag,
-    text: flagText(flag),
+    text: flags[flag],
   }));
-  return [...failing, ...detailOf(answer), ...flagged];
+  return [...failing, ...detailOf(response), ...flagged];
 }
 
-/** What the answer itself says in words; caps and ranges stand at their fields already. */
-function detailOf({ body: { detail }, fields }: Answer): Finding[] {
-  const isSaid = Object.keys(fields).length > 0 && !Object.values(fields).includes("required");
-  return typeof detail === "string" && !isSaid
+/** Returns the response's `detail`, unless it only repeats the findings about length and range. */
+function detailOf({ body: { detail }, fields }: IntakeResponse): Finding[] {
+  const isRedundant = Object.keys(fields).length > 0 && !Object.values(fields).includes("required");
+  return typeof detail === "string" && !isRedundant
     ? [{ kind: "failing", field: "", code: "", text: detail }]
     : [];
 }
 
-const withoutMark = (body: string) => body.replace(/^\ufeff/, "");
+const withoutBom = (body: string) => body.replace(/^\ufeff/, "");
 
-/** Where the findings stand in the text; what is kept under `extra` is no single member. */
-function stretches(body: string, found: readonly Finding[]): Stretch[] {
-  const at = body.startsWith("\ufeff") ? 1 : 0;
-  const sent = places(body.slice(at));
+/** Locates the findings in the text, or the first fault of a body that is not a JSON object. Findings that are not about a sent member are omitted. */
+function findingRanges(body: string, findings: readonly Finding[]): Range[] {
+  const bomLength = body.startsWith("\ufeff") ? 1 : 0;
+  const sent = locateMembers(body.slice(bomLength));
   if (sent === null) {
-    const { at: broken } = objectFault(body.slice(at), "lead");
-    return broken === null ? [] : [{ start: at + broken, end: at + broken + 1, kind: "failing" }];
+    const { at: faultAt } = objectFault(body.slice(bomLength), "lead");
+    return faultAt === null
+      ? []
+      : [{ start: bomLength + faultAt, end: bomLength + faultAt + 1, kind: "failing" }];
   }
-  return found.flatMap(({ field, kind }) => {
-    const place = placeOf(sent, field);
-    if (place === undefined) return [];
-    const { start, end } = stretchOf(place, kind);
-    return [{ start: start + at, end: end + at, kind }];
+  return findings.flatMap(({ field, kind }) => {
+    const place = findMember(sent, field);
+    return place === undefined
+      ? []
+      : [{ start: bomLength + place.nameStart, end: bomLength + place.valueEnd, kind }];
   });
 }
 
-function go(finding: Finding): void {
+function focusFinding(finding: Finding): void {
   if (finding.field === "Idempotency-Key") return idempotencyKey.focus();
   const field = document.getElementById(`field-${finding.field}`);
-  if (isForm() && field !== null) return field.focus();
-  const [stretch] = stretches(editor.value, [finding]);
-  // A missing member has no place yet: it belongs behind the last one.
+  if (isFormView() && field !== null) return field.focus();
+  const [range] = findingRanges(editor.value, [finding]);
+  // A missing member belongs after the last member.
   const end = editor.value.lastIndexOf("}");
-  if (stretch !== undefined) select(stretch.start, stretch.end);
+  if (range !== undefined) select(range.start, range.end);
   else select(Math.max(0, end), Math.max(0, end));
 }
 
-const isForm = () => views.some(({ checked, value }) => checked && value === "form");
+const isFormView = () => views.some(({ checked, value }) => checked && value === "form");
 
-/** At most once a frame, however fast somebody types. */
-function changed(): void {
-  if (isDue) return;
-  isDue = true;
+/** Schedules an update, at most one per frame. */
+function scheduleUpdate(): void {
+  if (isUpdateDue) return;
+  isUpdateDue = true;
   requestAnimationFrame(() => {
-    isDue = false;
+    isUpdateDue = false;
     update();
   });
 }
 
 function update(): void {
   const body = editor.value;
-  const answer = answerTo(
+  const response = predictResponse(
     { body, idempotencyKey: idempotencyKey.value, isRepeat: repeat.checked },
-    areas ?? areasOf([]),
+    areas ?? toAreas([]),
   );
-  const found = findings(body, answer);
-  show(body, answer, { findings: found, go });
-  paint(body, answer.status === 413 ? [] : stretches(body, found));
-  byId("size", HTMLElement).textContent = `${grouped(bytesOf(body))} of ${
-    grouped(limits.bodyBytesMax)
+  const findings = findingsFor(body, response);
+  show(body, response, { findings, goTo: focusFinding });
+  highlight(body, response.status === 413 ? [] : findingRanges(body, findings));
+  byId("size", HTMLElement).textContent = `${formatCount(byteLength(body))} of ${
+    formatCount(limits.bodyBytesMax)
   } bytes`;
-  byId("curl", HTMLElement).textContent = command(body);
-  const remarks = new Map(found.map(({ field, kind, text }) => [field, { kind, text }]));
-  form.remark(remarks);
-  if (isForm()) form.show(body);
+  byId("curl", HTMLElement).textContent = curlCommand(body);
+  form.showMessages(new Map(findings.map(({ field, kind, text }) => [field, { kind, text }])));
+  if (isFormView()) form.show(body);
 }
 
-function command(body: string): string {
-  const baseUrl = document.documentElement.dataset.baseUrl ?? "";
+function curlCommand(body: string): string {
+  const url = `${document.documentElement.dataset.baseUrl}/v1/intake`;
   const key = idempotencyKey.value.trim();
-  if (body.includes("\0") || bytesOf(body) > commandBytesMax) {
-    const line = curlPost(baseUrl, { body: "", idempotencyKey: key });
+  if (body.includes("\0") || byteLength(body) > commandBytesMax) {
+    const line = curlPost(url, { body: "", idempotencyKey: key });
     return line.replace(/--data-raw ''$/, "--data-binary @lead.json");
   }
-  return curlPost(baseUrl, { body, idempotencyKey: key });
+  return curlPost(url, { body, idempotencyKey: key });
 }
 
-function load(name: string): void {
-  const chosen = examples[name];
-  if (chosen === undefined) return;
-  editor.value = chosen.body;
-  idempotencyKey.value = chosen.idempotencyKey ?? "acme:lead:4711";
+function loadExample(name: string): void {
+  const selected = examples[name];
+  if (selected === undefined) return;
+  editor.value = selected.body;
+  idempotencyKey.value = selected.idempotencyKey ?? "acme:lead:4711";
   repeat.checked = false;
   example.value = name;
-  // The editor's own undo would lead into another lead.
-  form.show(chosen.body);
+  form.show(selected.body);
   update();
 }
 
-function setView(): void {
-  byId("json", HTMLElement).hidden = isForm();
-  byId("form", HTMLElement).hidden = !isForm();
+function applyView(): void {
+  byId("json", HTMLElement).hidden = isFormView();
+  byId("form", HTMLElement).hidden = !isFormView();
   update();
 }
 
-function tidy(): void {
-  const at = editor.value.startsWith("\ufeff") ? 1 : 0;
-  editor.value = editor.value.slice(0, at) + indented(editor.value.slice(at));
+function formatBody(): void {
+  const bomLength = editor.value.startsWith("\ufeff") ? 1 : 0;
+  editor.value = editor.value.slice(0, bomLength) + formatted(editor.value.slice(bomLength));
   update();
 }
 
 function start(): void {
-  const typed = () => {
+  const onInput = () => {
     example.value = "";
-    changed();
+    scheduleUpdate();
   };
-  editor.addEventListener("input", typed);
-  idempotencyKey.addEventListener("input", changed);
-  repeat.addEventListener("change", changed);
-  example.addEventListener("change", () => load(example.value));
-  for (const view of views) view.addEventListener("change", setView);
-  byId("tidy", HTMLButtonElement).addEventListener("click", tidy);
+  editor.addEventListener("input", onInput);
+  idempotencyKey.addEventListener("input", scheduleUpdate);
+  repeat.addEventListener("change", scheduleUpdate);
+  example.addEventListener("change", () => loadExample(example.value));
+  for (const view of views) view.addEventListener("change", applyView);
+  byId("tidy", HTMLButtonElement).addEventListener("click", formatBody);
   form.listen(() => editor.value, (text) => {
     editor.value = text;
-    typed();
+    onInput();
   });
   document.addEventListener("click", (event) => {
     const name = (event.target as Element).closest<HTMLElement>("[data-example]")?.dataset.example;
     if (name === undefined) return;
-    load(name);
+    loadExample(name);
     byId("playground", HTMLElement).scrollIntoView();
-    (isForm() ? byId("field-first_name", HTMLInputElement) : editor).focus({ preventScroll: true });
+    (isFormView() ? byId("field-first_name", HTMLInputElement) : editor).focus({ preventScroll: true });
   });
   addCopyButtons();
   keyCheck.listen();
-  follow((terms) => {
+  watchVocabulary((terms) => {
     areas = terms ?? areas;
     notice.hidden = terms !== null;
     fill(
       notice,
-      terms === null ? "The vocabulary cannot be read just now: project_area is taken as unknown." : null,
+      terms === null
+        ? "The vocabulary cannot be loaded at the moment, so areas may be shown as unknown."
+        : null,
     );
     update();
   });
@@ -206,7 +205,7 @@ function start(): void {
 for (const failure of ["error", "unhandledrejection"]) {
   globalThis.addEventListener(failure, () => {
     notice.hidden = false;
-    fill(notice, "Something in this page has failed. Reload it; what you typed is not stored anywhere.");
+    fill(notice, "This page has failed. Reload it. Your input is not stored anywhere.");
   });
 }
 

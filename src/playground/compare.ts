@@ -1,49 +1,51 @@
-/** A lead as typed beside the lead as stored, with what differs character by character. */
+/** Compares a lead as typed with the lead as stored, character by character. */
 
 import { fieldNames } from "../contract/fields.ts";
-import { dollars } from "../contract/limits.ts";
+import { formatCents } from "../contract/limits.ts";
 import type { Validation } from "../lead/lead.ts";
 import { likelyField } from "../lead/misspelling.ts";
-import { placeOf, places } from "./edit_json.ts";
+import { findMember, locateMembers } from "./edit_json.ts";
 
-/** A piece of text, and whether the other text lacks it. */
+/** A piece of text; `differs` means that the other text lacks it. */
 export interface Piece {
   readonly text: string;
   readonly differs: boolean;
 }
 
-/** Both texts in pieces. */
 export interface Difference {
   readonly before: readonly Piece[];
   readonly after: readonly Piece[];
 }
 
-// The table of the comparison has this many cells at most: a blink on a phone.
-const cellsMax = 40_000;
+// Limits the work of a comparison, so that it is fast even on a phone.
+const comparisonCellsMax = 40_000;
 
 /**
- * Compares two texts. What they share at both ends is set aside; of the rest the longest common subsequence is
- * kept, unless it is too long for that: then all of it differs.
+ * Compares two texts by their common prefix and suffix, and the longest common subsequence in between. If the middle is
+ * too long to compare, all of it differs.
  */
-export function difference(before: string, after: string): Difference {
+export function compareTexts(before: string, after: string): Difference {
   const a = [...before];
   const b = [...after];
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start++;
   let end = 0;
   while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-  const kept = common(a.slice(start, a.length - end), b.slice(start, b.length - end));
+  const shared = commonSubsequence(a.slice(start, a.length - end), b.slice(start, b.length - end));
   return {
-    before: pieces(a, (at) => at < start || at >= a.length - end || kept.before.has(at - start)),
-    after: pieces(b, (at) => at < start || at >= b.length - end || kept.after.has(at - start)),
+    before: toPieces(a, (at) => at < start || at >= a.length - end || shared.before.has(at - start)),
+    after: toPieces(b, (at) => at < start || at >= b.length - end || shared.after.has(at - start)),
   };
 }
 
-/** The places of the longest common subsequence in both lists. */
-function common(a: readonly string[], b: readonly string[]): { before: Set<number>; after: Set<number> } {
+/** Returns the indices of the longest common subsequence in both lists; empty if the lists are too long. */
+function commonSubsequence(
+  a: readonly string[],
+  b: readonly string[],
+): { before: Set<number>; after: Set<number> } {
   const before = new Set<number>();
   const after = new Set<number>();
-  if (a.length * b.length > cellsMax) return { before, after };
+  if (a.length * b.length > comparisonCellsMax) return { before, after };
   const width = b.length + 1;
   const lengths = new Uint16Array((a.length + 1) * width);
   const at = (i: number, j: number) => lengths[i * width + j] as number;
@@ -62,59 +64,65 @@ function common(a: readonly string[], b: readonly string[]): { before: Set<numbe
   return { before, after };
 }
 
-function pieces(text: readonly string[], isShared: (at: number) => boolean): Piece[] {
-  const found: { text: string; differs: boolean }[] = [];
+function toPieces(text: readonly string[], isShared: (at: number) => boolean): Piece[] {
+  const pieces: { text: string; differs: boolean }[] = [];
   for (const [at, char] of text.entries()) {
     const differs = !isShared(at);
-    const last = found.at(-1);
+    const last = pieces.at(-1);
     if (last?.differs === differs) last.text += char;
-    else found.push({ text: char, differs });
+    else pieces.push({ text: char, differs });
   }
-  return found;
+  return pieces;
 }
 
-/** One row: a field that was typed, or is stored, or both. */
+/** A field as typed and as stored. */
 export interface ComparedField {
   readonly name: string;
-  /** `null`: it was not sent. */
+  /** The text as typed; `null` if the field was not sent or is `null`. */
   readonly typed: string | null;
-  /** `null`: it is left out. */
+  /** The text as stored; `null` if the field is not stored. */
   readonly stored: string | null;
   readonly difference: Difference;
-  /** What a person would want to be told about the row. */
   readonly note: string;
 }
 
 type Valid = Extract<Validation, { kind: "valid" }>;
 
-/** The rows of a valid body, in envelope order, then what is kept under `extra`. */
+/** Compares the fields of a valid body, in envelope order, followed by the members of `extra`. */
 export function compare(body: string, { lead, extra }: Valid): ComparedField[] {
-  const sent = places(body.replace(/^\ufeff/, "")) ?? [];
+  const sent = locateMembers(body.replace(/^\ufeff/, "")) ?? [];
   const rows: ComparedField[] = [];
   for (const name of fieldNames) {
-    const typed = typedText(placeOf(sent, name)?.valueText);
+    const typed = typedText(findMember(sent, name)?.valueText);
     const stored = lead[name] ?? null;
     if (typed === null && stored === null) continue;
-    rows.push(row(name, typed, stored, typed === null ? "the default" : stored === null ? "left out" : ""));
+    rows.push(
+      comparedField(name, typed, stored, typed === null ? "the default" : stored === null ? "omitted" : ""),
+    );
   }
-  const cost = placeOf(sent, "cost")?.valueText;
+  const cost = findMember(sent, "cost")?.valueText;
   if (cost !== undefined && cost !== "null" && lead.cost_cents !== undefined) {
-    rows.push(row("cost", cost, dollars(lead.cost_cents), `${lead.cost_cents} cents`));
+    rows.push(comparedField("cost", cost, formatCents(lead.cost_cents), `${lead.cost_cents} cents`));
   }
-  for (const { name, valueText } of extra === null ? [] : places(extra) ?? []) {
-    const likely = likelyField(name, (field) => placeOf(sent, field) === undefined);
+  for (const { name, valueText } of extra === null ? [] : locateMembers(extra) ?? []) {
+    const likely = likelyField(name, (field) => findMember(sent, field) === undefined);
     const note = likely === null ? "under extra" : `under extra; did you mean ${likely}?`;
-    rows.push(row(name, placeOf(sent, name)?.valueText ?? valueText, valueText, note));
+    rows.push(comparedField(name, findMember(sent, name)?.valueText ?? valueText, valueText, note));
   }
   return rows;
 }
 
-/** A string's own text; anything else as it is written. */
+/** Decodes a JSON value to the text as typed; returns `null` if the value is missing or `null`. */
 function typedText(valueText: string | undefined): string | null {
   if (valueText === undefined || valueText === "null") return null;
   return String(JSON.parse(valueText)).toWellFormed();
 }
 
-function row(name: string, typed: string | null, stored: string | null, note: string): ComparedField {
-  return { name, typed, stored, note, difference: difference(typed ?? "", stored ?? "") };
+function comparedField(
+  name: string,
+  typed: string | null,
+  stored: string | null,
+  note: string,
+): ComparedField {
+  return { name, typed, stored, note, difference: compareTexts(typed ?? "", stored ?? "") };
 }

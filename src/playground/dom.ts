@@ -1,25 +1,21 @@
-/**
- * The few things that the page does with its elements. Text goes in as text only: the page's policy knows no
- * way to write markup.
- */
+/** Finds, creates and fills elements, with text only, because the page's policy forbids writing markup. */
 
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 
-/** What an element can be made of; `null` and `false` are left out. */
+/** A child of an element; `null` and `false` are skipped. */
 type Child = Node | string | null | false;
 
-/** Attributes by name; `undefined` and `false` are left out, `true` is the attribute alone. */
+/** Attributes by name; `undefined` and `false` are skipped, and `true` sets an empty attribute. */
 type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The element with an id, which the page has. Throws when it has not, or has another kind of element. */
+/** Returns the element with an id. Throws an `Error` if it does not exist or has another type. */
 export function byId<T extends HTMLElement>(id: string, kind: new () => T): T {
   const element = document.getElementById(id);
   if (!(element instanceof kind)) throw new Error(`The page has no ${kind.name} #${id}`);
   return element;
 }
 
-/** Makes an element. */
 export function make(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -29,13 +25,12 @@ export function make(tag: string, attributes: Attributes = {}, ...children: Chil
   return element;
 }
 
-/** Puts these in an element, in place of what is there. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== null && child !== false));
 }
 
-/** Text of one line with `code` in backticks, as the contract's tables have it. */
-export function rich(text: string): DocumentFragment {
+/** Converts text with `code` in backticks to nodes. */
+export function withCode(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
   for (const [index, part] of text.split("`").entries()) {
     if (part !== "") fragment.append(index % 2 === 1 ? make("code", {}, part) : part);

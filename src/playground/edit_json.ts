@@ -1,28 +1,23 @@
-/**
- * The body's JSON text: its parts for colouring; its members, where they stand, and how one is written, changed or taken
- * out without touching a character of the others.
- */
+/** Tokenizes JSON text, locates its members, and changes single members without touching the others. */
 
 import { fieldNames } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import { members, parseObject, spaceEnd } from "../lead/json.ts";
+import { members, parseObject, skipWhiteSpace } from "../lead/json.ts";
 
-/** What a part is. */
 type TokenKind = "name" | "string" | "number" | "word" | "mark" | "space" | "other";
 
-/** A part of the text. All of them in turn are the whole text. */
+/** A token; joined together, a text's tokens equal the text. */
 interface Token {
   readonly kind: TokenKind;
   readonly text: string;
 }
 
-// Each alternative starts with a character of its own and none can match in two ways: linear on any text.
-const part =
+// Each alternative can match in one way only, so matching takes linear time.
+const tokenPattern =
   /("(?:[^"\\\n]|\\[^\n])*"?)(?=(\s*:)?)|(-?\d[\w.+-]*)|(true|false|null)\b|([{}[\]:,]+)|(\s+)|[^\s"{}[\]:,\d-]+|[^]/g;
 
-/** Takes a text apart. */
 export function tokenize(text: string): Token[] {
-  return Array.from(text.matchAll(part), (match): Token => {
+  return Array.from(text.matchAll(tokenPattern), (match): Token => {
     const [whole, string, colon, number, word, mark, space] = match;
     const kind = string !== undefined
       ? colon === undefined ? "string" : "name"
@@ -39,8 +34,8 @@ export function tokenize(text: string): Token[] {
   });
 }
 
-/** A member, with the indices of its name and value in the text. */
-export interface Place {
+/** The position of a member's name and value in the text. */
+export interface MemberRange {
   readonly name: string;
   readonly nameStart: number;
   readonly valueStart: number;
@@ -48,69 +43,69 @@ export interface Place {
   readonly valueText: string;
 }
 
-/** The top-level members in the order of the text, or `null` when it is not one JSON object. */
-export function places(text: string): Place[] | null {
+/** Returns the top-level members in order, or `null` if the text is not a JSON object. */
+export function locateMembers(text: string): MemberRange[] | null {
   if (parseObject(text, limits.jsonDepthMax) === null) return null;
   let at = text.indexOf("{") + 1;
   return members(text).map(({ name, nameText, valueText }) => {
-    // Only white space and punctuation stand between, so the next occurrence is the member itself.
+    // Only white space and punctuation precede the name, so its next occurrence is the member's.
     const nameStart = text.indexOf(nameText, at);
     const colon = text.indexOf(":", nameStart + nameText.length);
-    const valueStart = spaceEnd(text, colon + 1);
+    const valueStart = skipWhiteSpace(text, colon + 1);
     at = valueStart + valueText.length;
     return { name, nameStart, valueStart, valueEnd: at, valueText };
   });
 }
 
-/** The member that counts: of several with one name the last. */
-export function placeOf(found: readonly Place[], name: string): Place | undefined {
-  return found.findLast((place) => place.name === name);
+/** Returns the last member with a name, which overrides earlier ones. */
+export function findMember(members: readonly MemberRange[], name: string): MemberRange | undefined {
+  return members.findLast((member) => member.name === name);
 }
 
-/** Sets a member to a JSON text, or with `null` takes it out. A text that is no object stays as it is. */
+/** Sets a member to a JSON text, or removes the member if `valueText` is `null`. Text that is not an object is returned unchanged. */
 export function setMember(text: string, name: string, valueText: string | null): string {
-  const found = places(text);
-  if (found === null) return text;
+  const located = locateMembers(text);
+  if (located === null) return text;
   if (valueText === null) return removeMember(text, name);
-  const place = placeOf(found, name);
-  if (place !== undefined) return splice(text, place.valueStart, place.valueEnd, valueText);
-  const member = `${JSON.stringify(name)}: ${valueText}`;
-  const before = neighbour(found, name);
-  if (before !== undefined) {
-    return splice(text, before.valueEnd, before.valueEnd, `,${gap(text, found)}${member}`);
+  const member = findMember(located, name);
+  if (member !== undefined) return splice(text, member.valueStart, member.valueEnd, valueText);
+  const added = `${JSON.stringify(name)}: ${valueText}`;
+  const preceding = precedingMember(located, name);
+  if (preceding !== undefined) {
+    return splice(text, preceding.valueEnd, preceding.valueEnd, `,${memberSeparator(text, located)}${added}`);
   }
   const open = text.indexOf("{") + 1;
-  const first = found[0];
-  if (first === undefined) return splice(text, open, text.lastIndexOf("}"), `\n  ${member}\n`);
-  return splice(text, first.nameStart, first.nameStart, `${member},${gap(text, found)}`);
+  const first = located[0];
+  if (first === undefined) return splice(text, open, text.lastIndexOf("}"), `\n  ${added}\n`);
+  return splice(text, first.nameStart, first.nameStart, `${added},${memberSeparator(text, located)}`);
 }
 
 function removeMember(text: string, name: string): string {
-  let rest = text;
-  // Every one of that name, or an earlier one would count in its stead.
+  let remaining = text;
+  // Removes all members with this name, because otherwise an earlier one would take effect.
   for (;;) {
-    const found = places(rest) as Place[];
-    const index = found.findIndex((place) => place.name === name);
-    if (index < 0) return rest;
-    const place = found[index] as Place;
-    const [previous, next] = [found[index - 1], found[index + 1]];
-    if (previous !== undefined) rest = splice(rest, previous.valueEnd, place.valueEnd, "");
-    else if (next !== undefined) rest = splice(rest, place.nameStart, next.nameStart, "");
-    else rest = splice(rest, rest.indexOf("{") + 1, rest.lastIndexOf("}"), "");
+    const located = locateMembers(remaining) as MemberRange[];
+    const index = located.findIndex((member) => member.name === name);
+    if (index < 0) return remaining;
+    const member = located[index] as MemberRange;
+    const [previous, next] = [located[index - 1], located[index + 1]];
+    if (previous !== undefined) remaining = splice(remaining, previous.valueEnd, member.valueEnd, "");
+    else if (next !== undefined) remaining = splice(remaining, member.nameStart, next.nameStart, "");
+    else remaining = splice(remaining, remaining.indexOf("{") + 1, remaining.lastIndexOf("}"), "");
   }
 }
 
-/** The last member that stands before this one in the envelope; for what is not in it, the last of all. */
-function neighbour(found: readonly Place[], name: string): Place | undefined {
+/** Returns the last member whose field precedes `name` in envelope order; for an unknown name, the last member. */
+function precedingMember(members: readonly MemberRange[], name: string): MemberRange | undefined {
   const order: readonly string[] = [...fieldNames, "cost"];
   const rank = order.indexOf(name);
-  if (rank < 0) return found.at(-1);
-  return found.findLast((place) => order.indexOf(place.name) < rank && order.includes(place.name));
+  if (rank < 0) return members.at(-1);
+  return members.findLast((member) => order.indexOf(member.name) < rank && order.includes(member.name));
 }
 
-/** The white space that this text puts between its members. */
-function gap(text: string, found: readonly Place[]): string {
-  const [first, second] = found;
+/** Returns the white space to put between members, as used in the text. */
+function memberSeparator(text: string, members: readonly MemberRange[]): string {
+  const [first, second] = members;
   if (first === undefined) return "\n  ";
   if (second !== undefined) {
     const comma = text.indexOf(",", first.valueEnd);
@@ -119,30 +114,30 @@ function gap(text: string, found: readonly Place[]): string {
   return text.slice(text.indexOf("{") + 1, first.nameStart) || " ";
 }
 
-function splice(text: string, start: number, end: number, put: string): string {
-  return text.slice(0, start) + put + text.slice(end);
+function splice(text: string, start: number, end: number, inserted: string): string {
+  return text.slice(0, start) + inserted + text.slice(end);
 }
 
 /**
- * The same JSON with every member on a line of its own, as `JSON.stringify` would indent it; numbers, strings and
- * members that stand twice stay as they are written. A text that is no object stays as it is.
+ * Indents JSON as `JSON.stringify` would, but preserves numbers, strings and repeated members as written. Text that is not
+ * an object is returned unchanged.
  */
-export function indented(text: string): string {
+export function formatted(text: string): string {
   if (parseObject(text, limits.jsonDepthMax) === null) return text;
   const parts = tokenize(text).filter(({ kind }) => kind !== "space")
     .flatMap(({ kind, text }) => kind === "mark" ? [...text] : [text]);
   let depth = 0;
-  let written = "";
+  let output = "";
   for (const [index, part] of parts.entries()) {
     const isEmpty = /^[{[]$/.test(parts[index - 1] ?? "");
     if (/^[}\]]$/.test(part)) {
       depth--;
-      written += isEmpty ? part : `\n${"  ".repeat(depth)}${part}`;
+      output += isEmpty ? part : `\n${"  ".repeat(depth)}${part}`;
       continue;
     }
-    if (isEmpty || parts[index - 1] === ",") written += `\n${"  ".repeat(depth)}`;
-    written += part === ":" ? ": " : part;
+    if (isEmpty || parts[index - 1] === ",") output += `\n${"  ".repeat(depth)}`;
+    output += part === ":" ? ": " : part;
     if (/^[{[]$/.test(part)) depth++;
   }
-  return written;
+  return output;
 }

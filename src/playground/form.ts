@@ -1,17 +1,14 @@
-/**
- * The lead as a form. The JSON text is what counts: the form writes single members of it and leaves the rest
- * as it is.
- */
+/** Edits the lead as a form, which changes single members of the JSON text and leaves the rest unchanged. */
 
 /// <reference lib="dom" />
 
 import { fieldNames } from "../contract/fields.ts";
-import { byId, fill, rich } from "./dom.ts";
-import { placeOf, places, setMember } from "./edit_json.ts";
+import { byId, fill, withCode } from "./dom.ts";
+import { findMember, locateMembers, setMember } from "./edit_json.ts";
 
-const names = [...fieldNames, "cost"];
+const fieldInputNames = [...fieldNames, "cost"];
 const form = byId("form", HTMLElement);
-const broken = byId("form-broken", HTMLElement);
+const invalidNotice = byId("form-broken", HTMLElement);
 
 type Input = HTMLInputElement | HTMLTextAreaElement;
 
@@ -19,56 +16,52 @@ function input(name: string): Input {
   return document.getElementById(`field-${name}`) as Input;
 }
 
-/** A number as it is written; anything else as a string, so that the answer tells what is wrong with it. */
+/** Converts a field's text to JSON text; returns `null` for an empty field. An invalid `cost` stays a string, so that the response explains the fault. */
 function valueText(name: string, typed: string): string | null {
   if (typed === "") return null;
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(typed.trim());
   return name === "cost" && isNumber ? typed.trim() : JSON.stringify(typed);
 }
 
-/** Calls back with the new text whenever a field is edited. */
+/** Calls `write` with the new JSON text when a field is edited. */
 export function listen(read: () => string, write: (text: string) => void): void {
   form.addEventListener("input", (event) => {
     const name = (event.target as HTMLElement).id.replace("field-", "");
-    if (!names.includes(name)) return;
+    if (!fieldInputNames.includes(name)) return;
     const text = read().trim() === "" ? "{}" : read();
     write(setMember(text, name, valueText(name, input(name).value)));
   });
 }
 
-/** Shows a text's members in the form; a text that is no object leaves the form empty and says why. */
+/** Shows the members of a JSON text in the form. Without a valid object, the form is empty and disabled. */
 export function show(text: string): void {
-  const found = text.trim() === "" ? [] : places(text.replace(/^\ufeff/, ""));
-  broken.hidden = found !== null;
-  for (const name of names) {
+  const members = text.trim() === "" ? [] : locateMembers(text.replace(/^\ufeff/, ""));
+  invalidNotice.hidden = members !== null;
+  for (const name of fieldInputNames) {
     const field = input(name);
-    field.disabled = found === null;
-    const written = found === null ? undefined : placeOf(found, name)?.valueText;
-    const value = asTyped(written);
-    // Writing a value moves the caret, even where it is the same.
+    field.disabled = members === null;
+    const memberText = members === null ? undefined : findMember(members, name)?.valueText;
+    const value = fieldValue(memberText);
+    // Setting a value moves the caret, even if the value does not change.
     if (field !== document.activeElement && field.value !== value) field.value = value;
   }
 }
 
-function asTyped(written: string | undefined): string {
-  if (written === undefined || written === "null") return "";
-  return written.startsWith('"') ? String(JSON.parse(written)) : written;
+function fieldValue(memberText: string | undefined): string {
+  if (memberText === undefined || memberText === "null") return "";
+  return memberText.startsWith('"') ? String(JSON.parse(memberText)) : memberText;
 }
 
-/** What there is to say at a field. */
-interface Remark {
-  readonly kind: "failing" | "flagged";
-  readonly text: string;
-}
-
-/** Puts each remark at its field and takes the others away. */
-export function remark(remarks: ReadonlyMap<string, Remark>): void {
-  for (const name of [...names, "idempotency-key"]) {
-    const found = remarks.get(name === "idempotency-key" ? "Idempotency-Key" : name);
+/** Shows each message at its field, and clears the messages of the other fields. */
+export function showMessages(
+  messages: ReadonlyMap<string, { readonly kind: "failing" | "flagged"; readonly text: string }>,
+): void {
+  for (const name of [...fieldInputNames, "idempotency-key"]) {
+    const fieldMessage = messages.get(name === "idempotency-key" ? "Idempotency-Key" : name);
     const field = document.getElementById(name === "idempotency-key" ? name : `field-${name}`) as Input;
     const message = byId(`message-${name}`, HTMLElement);
-    field.setAttribute("aria-invalid", String(found?.kind === "failing"));
-    message.className = `message ${found?.kind ?? ""}`;
-    fill(message, found === undefined ? null : rich(found.text));
+    field.setAttribute("aria-invalid", String(fieldMessage?.kind === "failing"));
+    message.className = `message ${fieldMessage?.kind ?? ""}`;
+    fill(message, fieldMessage === undefined ? null : withCode(fieldMessage.text));
   }
 }

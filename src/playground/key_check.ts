@@ -1,6 +1,6 @@
 /**
- * The one probe that production allows: `{}` with the caller's key. The key is read from its field when the
- * button is pressed, goes into one header, and is kept nowhere.
+ * Checks a key with the only probe that production allows: `{}`. The key is read from its field, sent in one header and
+ * stored nowhere.
  */
 
 /// <reference lib="dom" />
@@ -8,34 +8,31 @@
 import { keyFault, keySurface } from "../contract/api_key.ts";
 import { keyCheck } from "../documents/guidance.ts";
 import { limits } from "../contract/limits.ts";
-import { byId, fill, make, rich } from "./dom.ts";
-
-/** The whole body, always. */
-const emptyBody = "{}";
+import { byId, fill, make, withCode } from "./dom.ts";
 
 const field = byId("key", HTMLInputElement);
 const button = byId("probe", HTMLButtonElement);
-const shape = byId("key-shape", HTMLElement);
+const formatMessage = byId("key-shape", HTMLElement);
 const result = byId("probe-result", HTMLElement);
 
-/** Lets the form work. */
+/** Adds event listeners to the key's field and button. */
 export function listen(): void {
   field.addEventListener("input", () => {
     fill(result);
-    fill(shape, rich(shapeOf(field.value.trim())));
+    fill(formatMessage, withCode(keyFormatMessage(field.value.trim())));
   });
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter") void probe();
   });
   button.addEventListener("click", () => void probe());
-  // A page that comes back from the browser's cache has forgotten the key.
+  // A page restored from the browser's cache must not contain the key.
   globalThis.addEventListener("pagehide", () => field.value = "");
 }
 
-/** What can be said of a key without asking. */
-function shapeOf(text: string): string {
+/** Describes what is wrong with a malformed key, without a request; empty if the key is well-formed or missing. */
+function keyFormatMessage(text: string): string {
   if (text === "" || keySurface(text) === "intake") return "";
-  return `This would be answered with 401: ${keyFault(text, "intake")?.detail ?? "it is no key"}.`;
+  return `The service would return 401: ${keyFault(text, "intake")?.detail ?? "this is not a key"}.`;
 }
 
 async function probe(): Promise<void> {
@@ -44,36 +41,38 @@ async function probe(): Promise<void> {
     field.focus();
     return;
   }
-  // Only ASCII can be sent in a header.
-  if (!/^[\x21-\x7e]+$/.test(key)) return say("failing", "401 `unauthorized`", "No key has such characters.");
+  // A key contains only these characters, and `fetch` would reject some others.
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    return showResult("failing", "401 `unauthorized`", "A key cannot contain these characters.");
+  }
   button.disabled = true;
-  fill(result, "Asking …");
+  fill(result, "Checking …");
   try {
-    const answer = await fetch("/v1/intake", {
+    const response = await fetch("/v1/intake", {
       method: "POST",
       headers: { "X-API-Key": key, "Content-Type": "application/json" },
-      body: emptyBody,
+      body: "{}",
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
       signal: AbortSignal.timeout(limits.requestTimeoutMs),
     });
-    const { error = "", detail = null } = await answer.json().catch(() => ({}));
-    const id = answer.headers.get("X-Request-Id");
-    const known = keyCheck.find((row) => row.answer.startsWith(String(answer.status)));
-    const meaning = detail ?? known?.meaning ?? "This answer says nothing about the key.";
-    say(answer.status === 422 ? "good" : "failing", `${answer.status} \`${error}\``, meaning, id);
+    const { error = "", detail = null } = await response.json().catch(() => ({}));
+    const id = response.headers.get("X-Request-Id");
+    const listedResponse = keyCheck.find((row) => row.response.startsWith(String(response.status)));
+    const meaning = detail ?? listedResponse?.meaning ?? "This response says nothing about the key.";
+    showResult(response.status === 422 ? "good" : "failing", `${response.status} \`${error}\``, meaning, id);
   } catch {
-    say("failing", "No answer", "The service could not be reached, or did not answer in time. Try again.");
+    showResult("failing", "No response", "The service is unreachable or did not respond in time. Try again.");
   } finally {
     button.disabled = false;
   }
 }
 
-function say(kind: string, answer: string, meaning: string, requestId: string | null = null): void {
+function showResult(kind: string, response: string, meaning: string, requestId: string | null = null): void {
   fill(
     result,
-    make("p", { class: `status ${kind}` }, make("strong", {}, rich(answer)), " ", rich(meaning)),
-    requestId === null ? null : make("p", { class: "under" }, `Request id: ${requestId}`),
+    make("p", { class: `status ${kind}` }, make("strong", {}, withCode(response)), " ", withCode(meaning)),
+    requestId === null ? null : make("p", { class: "under" }, `Request ID: ${requestId}`),
   );
 }

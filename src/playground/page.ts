@@ -1,18 +1,16 @@
-/**
- * The pages of the playground and of the briefs. Each is whole without JavaScript: then it is the contract's documentation.
- */
+/** Renders the playground and the briefs' pages. Without JavaScript, the playground is a reference for the contract. */
 
 import { type FieldName, fieldNames, fields, projectServices } from "../contract/fields.ts";
-import { dollars, grouped, limits } from "../contract/limits.ts";
+import { formatCents, formatCount, limits } from "../contract/limits.ts";
 import { leadExamples, placeholders } from "../documents/examples.ts";
 import { keyCheck } from "../documents/guidance.ts";
 import { type DocumentName, documents } from "../documents/published.ts";
 import { shellSnippets } from "../documents/snippets.ts";
 import { render } from "../http/markdown.ts";
-import { Markup, markup, rich } from "../http/markup.ts";
+import { Markup, markup, withCode } from "../http/markup.ts";
 import { exampleGroups, reference } from "./reference.ts";
 
-/** The versions of what the pages load, for their addresses. */
+/** The versions of the files that the pages load; they are part of the files' URLs. */
 export interface AssetVersions {
   readonly script: string;
   readonly copyScript: string;
@@ -20,15 +18,15 @@ export interface AssetVersions {
   readonly icon: string;
 }
 
-const lists: Partial<Record<FieldName, string>> = {
+const datalistIds: Partial<Record<FieldName, string>> = {
   project_area: "area-terms",
   project_service: "service-terms",
 };
 
-function field(name: string, options: { required: boolean; cap: string; input: Markup }): Markup {
-  const need = options.required ? markup` <b class="need">required</b>` : null;
+function fieldRow(name: string, options: { required: boolean; limit: string; input: Markup }): Markup {
+  const requiredMark = options.required ? markup` <b class="need">required</b>` : null;
   return markup`<div class="field" data-field="${name}">
-<label for="field-${name}"><code>${name}</code>${need} <small>${options.cap}</small></label>${options.input}
+<label for="field-${name}"><code>${name}</code>${requiredMark} <small>${options.limit}</small></label>${options.input}
 <p class="message" id="message-${name}"></p></div>
 `;
 }
@@ -36,23 +34,23 @@ function field(name: string, options: { required: boolean; cap: string; input: M
 function textField(name: FieldName): Markup {
   const { required, lengthMax } = fields[name];
   const described = markup`aria-describedby="message-${name}" autocomplete="off" spellcheck="false"`;
-  const list = lists[name] === undefined ? null : markup` list="${lists[name]}"`;
+  const list = datalistIds[name] === undefined ? null : markup` list="${datalistIds[name]}"`;
   const input = name === "project_details"
     ? markup`<textarea id="field-${name}" rows="4" ${described}></textarea>`
     : markup`<input id="field-${name}" type="text" ${described}${list}>`;
-  return field(name, { required, cap: `at most ${grouped(lengthMax)}`, input });
+  return fieldRow(name, { required, limit: `max. ${formatCount(lengthMax)}`, input });
 }
 
 function form(): Markup {
-  const cost = field("cost", {
+  const cost = fieldRow("cost", {
     required: false,
-    cap: `${dollars(limits.costCentsMin)} to ${dollars(limits.costCentsMax)}`,
+    limit: `${formatCents(limits.costCentsMin)} to ${formatCents(limits.costCentsMax)}`,
     input: markup`<input id="field-cost" type="text" inputmode="decimal" aria-describedby="message-cost"
  autocomplete="off">`,
   });
   const services = projectServices.map((name) => markup`<option value="${name}">`);
   return markup`<div id="form" class="fields" hidden>${fieldNames.map(textField)}${cost}
-<p id="form-broken" class="note" hidden>The JSON cannot be read, so there is no form for it. Mend it first.</p>
+<p id="form-broken" class="note" hidden>The form is unavailable because the JSON is invalid. Correct it first.</p>
 <datalist id="area-terms"></datalist><datalist id="service-terms">${services}</datalist></div>`;
 }
 
@@ -64,7 +62,7 @@ function controls(): Markup {
     return markup`<optgroup label="${title}">${options}</optgroup>`;
   });
   return markup`<div class="controls">
-<label>Example <select id="example" autocomplete="off">${groups}<option value="" hidden>Your own</option></select></label>
+<label>Example <select id="example" autocomplete="off">${groups}<option value="" hidden>Custom</option></select></label>
 <fieldset class="switch"><legend>Edit as</legend>
 <label><input type="radio" name="view" value="json" checked autocomplete="off"> JSON</label>
 <label><input type="radio" name="view" value="form" autocomplete="off"> Form</label></fieldset>
@@ -72,41 +70,39 @@ function controls(): Markup {
 }
 
 function editor(): Markup {
-  return markup`<div class="pane edit"><h2 class="quiet">What you would post</h2>
+  return markup`<div class="pane edit"><h2 class="quiet">Request</h2>
 ${controls()}
 <div id="json"><div class="editor" id="editor"><pre id="mirror" aria-hidden="true"></pre>
 <textarea id="body" aria-label="The lead as JSON" aria-describedby="size" spellcheck="false" autocomplete="off"
  autocapitalize="off" wrap="soft">${leadExamples.minimal.body}</textarea></div>
-<p class="under"><span id="size"></span><button type="button" id="tidy" class="plain">Tidy up</button></p></div>
+<p class="under"><span id="size"></span><button type="button" id="tidy" class="plain">Format</button></p></div>
 ${form()}
 <div class="field"><label for="idempotency-key"><code>Idempotency-Key</code> <small>header, recommended</small></label>
 <input id="idempotency-key" type="text" value="${placeholders.idempotencyKey}" autocomplete="off" spellcheck="false"
  aria-describedby="message-idempotency-key">
 <p class="message" id="message-idempotency-key"></p></div>
-<label class="check"><input type="checkbox" id="repeat" autocomplete="off"> It was accepted before: this is the repeat</label>
+<label class="check"><input type="checkbox" id="repeat" autocomplete="off"> Repeat of a lead that was accepted before</label>
 </div>`;
 }
 
 function result(): Markup {
   return markup`<div id="status" class="status stuck" role="status" aria-live="polite"></div>
-<div class="pane result"><h2 class="quiet">What the service would answer</h2>
+<div class="pane result"><h2 class="quiet">Result</h2>
 <ul id="findings" class="findings"></ul>
 <div id="compare"></div>
-<h3>The answer</h3><pre class="code" id="response" tabindex="0" role="group" aria-label="The answer"></pre>
-<h3>As a command</h3>
-<pre class="code" id="curl" tabindex="0" role="group" aria-label="The request as a curl command"></pre>
+<h3>Response</h3><pre class="code" id="response" tabindex="0" role="group" aria-label="Response"></pre>
+<h3>curl command</h3>
+<pre class="code" id="curl" tabindex="0" role="group" aria-label="curl command"></pre>
 </div>`;
 }
 
 function keyCheckForm(baseUrl: string, contact: string | null): Markup {
-  const meanings = keyCheck.map(({ answer, meaning }) =>
-    markup`<div><dt>${rich(answer)}</dt><dd>${rich(meaning)}</dd></div>`
+  const meanings = keyCheck.map(({ response, meaning }) =>
+    markup`<div><dt>${withCode(response)}</dt><dd>${withCode(meaning)}</dd></div>`
   );
   return markup`<section id="key-check"><h2>Check a key</h2>
-<p>One probe is allowed in production: an empty object, <code>{}</code>, with your key. It stores, delivers and emails
-nothing.</p>
-<div class="scripted probe"><p>The key stays in this page's memory, goes to this service only, and is forgotten with the
-page.</p>
+<p>Production allows one probe: an empty object, <code>{}</code>, with your key. It stores, delivers and emails nothing.</p>
+<div class="scripted probe"><p>This page sends the key only to this service and never stores it.</p>
 <div class="row"><label for="key">Your key</label>
 <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="lead_live_…" aria-describedby="key-shape">
 <button type="button" id="probe">Post {}</button></div>
@@ -114,12 +110,12 @@ page.</p>
 <pre class="code" tabindex="0"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
 <dl class="meanings">${meanings}</dl>${
     contact !== null &&
-    markup`<p>To get a key, or if yours is answered with 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
+    markup`<p>To get a key, or if yours gets a 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
   }</section>`;
 }
 
-/** What a page loads: the icon, the style sheet and a script. */
-export function loaded(versions: AssetVersions, script: "script" | "copyScript"): Markup {
+/** Renders the elements that load the icon, the style sheet and a script. */
+export function assetLinks(versions: AssetVersions, script: "script" | "copyScript"): Markup {
   const { style, icon } = documents;
   return markup`<link rel="icon" href="${icon.path}?v=${versions.icon}" type="image/svg+xml">
 <link rel="stylesheet" href="${style.path}?v=${versions.style}">
@@ -130,12 +126,12 @@ function head(versions: AssetVersions): Markup {
   return markup`<meta charset="utf-8">
 <title>Lead intake playground</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="Edit a lead and see what the service would answer. Nothing you type leaves the browser.">
+<meta name="description" content="Edit a lead and see how the service would respond. Your lead never leaves the browser.">
 <meta name="color-scheme" content="light dark">
-${loaded(versions, "script")}`;
+${assetLinks(versions, "script")}`;
 }
 
-/** The page for a service that is reached at `baseUrl`; `contact` is whom partners write to about a key. */
+/** Renders the playground for a service at `baseUrl`. `contact` is the email address from which partners can request a key. */
 export function playgroundPage(
   baseUrl: string,
   { versions, contact }: { readonly versions: AssetVersions; readonly contact: string | null },
@@ -150,18 +146,18 @@ ${head(versions)}
 <a class="skip" href="#body">Skip to the editor</a>
 <header><h1>Lead intake <span>playground</span></h1>
 <nav aria-label="Documents"><a href="${briefPage.path}">Integration brief</a>
-<a href="${brief.path}">in Markdown</a> <a href="${openapi.path}">OpenAPI</a>
+<a href="${brief.path}">as Markdown</a> <a href="${openapi.path}">OpenAPI</a>
 <a href="/v1/vocabulary">Vocabulary</a> <a href="/healthz">Health</a></nav></header>
 <main>
-<p class="lede">Edit a lead and see what the service would answer: this page runs the service's own validator.
-Nothing you type leaves your browser, and nothing is posted.</p>
-<p class="note unscripted">Trying leads here needs JavaScript. Without it, this page is the contract: fields, answers,
-limits, and an example of everything.</p>
+<p class="lede">Edit a lead and see how the service would respond. This page runs the service's own validator, so your lead
+never leaves your browser.</p>
+<p class="note unscripted">To try leads here, enable JavaScript. Without it, this page is a reference for fields, responses,
+limits and examples.</p>
 <p id="notice" class="note" role="alert" hidden></p>
 <section id="playground" class="panes scripted" aria-label="Playground">${editor()}${result()}</section>
 ${keyCheckForm(baseUrl, contact)}
 <div class="reference"><nav aria-label="Contents" class="contents"><a href="#rules">Rules</a>
-<a href="#limits">Limits</a> <a href="#envelope">Envelope</a> <a href="#answers">Answers</a>
+<a href="#limits">Limits</a> <a href="#envelope">Envelope</a> <a href="#responses">Responses</a>
 <a href="#vocabulary">Vocabulary</a> <a href="#examples">Examples</a></nav>
 ${reference(baseUrl)}</div>
 </main>
@@ -170,7 +166,7 @@ ${reference(baseUrl)}</div>
 `.text;
 }
 
-/** The page of a brief; `markdownUrl` is where its Markdown is. */
+/** Renders a brief as a page. `markdownUrl` is the URL of the brief's Markdown. */
 export function briefPage(
   markdown: string,
   options: { readonly versions: AssetVersions; readonly markdownUrl: string },
@@ -193,11 +189,11 @@ export function briefPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="alternate" type="text/markdown" href="${markdownUrl}">
-${loaded(versions, "copyScript")}
+${assetLinks(versions, "copyScript")}
 </head>
 <body class="brief">
-<a class="skip" href="#main">Skip to the text</a>
-<header><nav aria-label="Documents">${others}<a href="${markdownUrl}">This page in Markdown</a></nav></header>
+<a class="skip" href="#main">Skip to main content</a>
+<header><nav aria-label="Documents">${others}<a href="${markdownUrl}">This page as Markdown</a></nav></header>
 <main id="main" tabindex="-1">
 <nav aria-label="Contents" class="contents">${contents}</nav>
 ${new Markup(html)}</main>
@@ -206,7 +202,7 @@ ${new Markup(html)}</main>
 `.text;
 }
 
-/** A tray with an arrow into it; SVG. */
+/** An SVG icon: an arrow into a tray. */
 export const icon = `\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\
 <rect width="32" height="32" rx="7" fill="#2f5d50"/>\

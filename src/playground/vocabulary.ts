@@ -1,7 +1,4 @@
-/**
- * The vocabulary, live: what the validator looks terms up in, the suggestions of the form, and the list at the
- * bottom of the page.
- */
+/** Loads the vocabulary for the validator, the form's suggestions and the list of terms. */
 
 /// <reference lib="dom" />
 
@@ -10,38 +7,36 @@ import type { Areas } from "../lead/lead.ts";
 import { foldArea } from "../lead/place.ts";
 import { byId, fill, make } from "./dom.ts";
 
-/** A term as it is published. */
 interface Term {
   readonly area: string;
   readonly status: string;
 }
 
-/** For the validator: folded spelling to the vocabulary's own. */
-export function areasOf(terms: readonly string[]): Areas {
+/** Maps folded terms to the vocabulary's spelling, for the validator. */
+export function toAreas(terms: readonly string[]): Areas {
   return new Map(terms.map((term) => [foldArea(term), term]));
 }
 
-/** The terms in use; rejects when they cannot be had. */
-async function read(): Promise<Term[]> {
-  const answer = await fetch("/v1/vocabulary", { credentials: "omit" });
-  if (!answer.ok) throw new Error(String(answer.status));
-  return (await answer.json()).project_area;
+async function fetchTerms(): Promise<Term[]> {
+  const response = await fetch("/v1/vocabulary", { credentials: "omit" });
+  if (!response.ok) throw new Error(String(response.status));
+  return (await response.json()).project_area;
 }
 
-/** Reads the vocabulary now, and again when the page is looked at after a while. */
-export function follow(changed: (areas: Areas | null) => void): void {
-  let readAtMs = -Infinity;
+/** Loads the vocabulary, and reloads it when the page becomes visible after the cache time or a failure; passes `null` to `onChange` on failure. */
+export function watchVocabulary(onChange: (areas: Areas | null) => void): void {
+  let loadedAtMs = -Infinity;
   const refresh = async () => {
-    if (performance.now() - readAtMs < limits.vocabularyMaxAgeSeconds * 1000) return;
-    readAtMs = performance.now();
+    if (performance.now() - loadedAtMs < limits.vocabularyMaxAgeSeconds * 1000) return;
+    loadedAtMs = performance.now();
     try {
-      const terms = await read();
-      list(terms);
-      changed(areasOf(terms.map(({ area }) => area)));
+      const terms = await fetchTerms();
+      showTerms(terms);
+      onChange(toAreas(terms.map(({ area }) => area)));
     } catch {
-      // The next look at the page tries again.
-      readAtMs = -Infinity;
-      changed(null);
+      // Tries again when the page next becomes visible.
+      loadedAtMs = -Infinity;
+      onChange(null);
     }
   };
   document.addEventListener("visibilitychange", () => {
@@ -50,7 +45,7 @@ export function follow(changed: (areas: Areas | null) => void): void {
   void refresh();
 }
 
-function list(terms: readonly Term[]): void {
+function showTerms(terms: readonly Term[]): void {
   fill(byId("area-terms", HTMLElement), ...terms.map(({ area }) => make("option", { value: area })));
   fill(
     byId("areas", HTMLElement),

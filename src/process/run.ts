@@ -1,6 +1,6 @@
 /**
- * The life of the service process and the actions process: a readable message if the start fails, a clean shutdown on SIGTERM
- * or SIGINT, and an exit on an uncaught exception.
+ * Runs the service or the actions process: reports a failed start in one message, shuts down on SIGTERM or SIGINT, and
+ * exits on an uncaught exception.
  */
 
 import process from "node:process";
@@ -9,39 +9,38 @@ import { ConfigError, type Environment } from "../settings/reader.ts";
 import { readSupervisor } from "../settings/supervisor.ts";
 import { readSecretFiles } from "../settings/secret_files.ts";
 import { DatabaseRefused } from "../store/schema/check.ts";
-import { certainStoreFailure, failureSentence } from "../store/failure.ts";
+import { describeStoreFailure, unambiguousStoreFailure } from "../store/failure.ts";
 import { describeError } from "../store/pool.ts";
 import { isDriverTypeQuery } from "../store/unavailable.ts";
-import { noticeTo, Notifier } from "./supervise.ts";
-import { type Condition, supervise } from "./supervise.ts";
+import { createSendNotice, type Health, Notifier, supervise } from "./supervise.ts";
 
-/** A program to run. */
 export interface Program {
-  /** Starts it; resolves when it accepts requests. */
+  /** Starts the program; resolves when it accepts requests. */
   readonly start: (log: Log) => Promise<Running>;
-  /** The settings and the role that an error message about the database or an address names. */
+  /** The settings and the database role that error messages name. */
   readonly settings: { readonly database: string; readonly listen: string; readonly group: string };
-  /** The environment that the settings come from. */
+  /** The environment that the settings are read from. */
   readonly environment: Environment;
 }
 
-/** A program that has started. */
 export interface Running {
-  /** Its current condition. */
-  condition(): Condition;
-  /** Stops accepting, waits at most `graceMs` for requests in flight, and closes everything. */
+  health(): Health;
+  /** Stops accepting requests, waits at most `graceMs` for requests in flight, and closes everything. */
   close(graceMs: number): Promise<void>;
 }
 
 // Source: DECISIONS, Operating it (exit).
 const graceMs = 20_000;
-// Pause between two attempts to reach the database.
+// The pause between two attempts to reach the database.
 const startRetryMs = 1_000;
 const extendStartUs = 60_000_000;
-// A log reader that is stuck must not keep the process alive.
+// A stuck log reader must not keep the process alive.
 const logGraceMs = 1_000;
 
-/** Runs a program until a signal stops it. Exit code 2 means that the operator must fix something, 1 any other failure. */
+/**
+ * Starts a program, which runs until a signal stops it. Exit code 2 means that the operator must fix the setup; exit
+ * code 1 means any other failure, or a second signal.
+ */
 export async function run(program: Program): Promise<void> {
   const lines = new BufferedLines(1);
   const log = createLog(lines, () => new Date());
@@ -49,34 +48,36 @@ export async function run(program: Program): Promise<void> {
     lines.flush();
     process.exit(code);
   };
-  // After an uncaught exception the state is unknown: exit, and let systemd restart the process.
+  // After an uncaught exception the state is unknown, so exit and let systemd restart the process.
   const onFault = (error: Error) => {
     log.error("uncaught", { cause: describeError(error), name: error.name, stack: stackFrames(error) });
     exit(1);
   };
   process.on("uncaughtException", onFault);
   process.on("unhandledRejection", (reason) => {
-    if (!isDriverTypeQuery(reason)) onFault(reason instanceof Error ? reason : new Error("no error"));
+    if (!isDriverTypeQuery(reason)) {
+      onFault(reason instanceof Error ? reason : new Error("rejected without an error"));
+    }
   });
   const supervisor = readSupervisor(program.environment, process.pid);
   const notifier = new Notifier({
-    send: supervisor === null ? () => Promise.resolve() : noticeTo(supervisor.socket),
+    send: supervisor === null ? () => Promise.resolve() : createSendNotice(supervisor.socket),
     onFailure: (error) => log.error("notify_failed", { cause: describeError(error) }),
   });
   let running: Running | null = null;
   let stopWatching = () => {};
-  onFirstSignal(async (signal) => {
+  handleSignals(async (signal) => {
     log.info("stopping", { signal });
     stopWatching();
-    const told = notifier.tell({ STOPPING: "1", STATUS: "stopping: finishing requests in flight" });
-    // Wait for both: a queued notice would be lost with the process.
-    if (running !== null) await Promise.all([running.close(graceMs), told]);
+    const notified = notifier.notify({ STOPPING: "1", STATUS: "stopping: finishing requests in flight" });
+    // Waits for the notice too, because a queued notice would be lost with the process.
+    if (running !== null) await Promise.all([running.close(graceMs), notified]);
     log.info("stopped");
     await lines.drain(logGraceMs);
     exit(0);
   }, () => exit(1));
   try {
-    running = await startPatiently(program, { log, notifier: supervisor === null ? null : notifier });
+    running = await startWithRetries(program, { log, notifier: supervisor === null ? null : notifier });
     log.info("started");
   } catch (error) {
     const { message, exitCode } = explain(error, program);
@@ -85,33 +86,33 @@ export async function run(program: Program): Promise<void> {
   }
   if (supervisor === null || running === null) return;
   const { watchdogMs } = supervisor;
-  stopWatching = supervise(running.condition, { notifier, watchdogMs, nowMs: () => performance.now() });
+  stopWatching = supervise(running.health, { notifier, watchdogMs, nowMs: () => performance.now() });
 }
 
 /**
- * Starts it. Under a supervisor, waits for an unreachable database: at boot, PostgreSQL may start later.
+ * Starts the program. Under systemd, retries while the database is unreachable, because PostgreSQL may start later.
  */
-async function startPatiently(
+async function startWithRetries(
   program: Program,
   { log, notifier }: { readonly log: Log; readonly notifier: Notifier | null },
 ): Promise<Running> {
-  for (let waited = false;; waited = true) {
+  for (let isRetry = false;; isRetry = true) {
     try {
       return await program.start(log);
     } catch (error) {
-      if (notifier === null || certainStoreFailure(error) === null) throw error;
+      if (notifier === null || unambiguousStoreFailure(error) === null) throw error;
       const { message, exitCode } = explain(error, program);
       if (exitCode === 2) throw error;
-      if (!waited) process.stderr.write(`${message}\n`);
+      if (!isRetry) process.stderr.write(`${message}\n`);
       const extendUs = String(extendStartUs);
-      void notifier.tell({ STATUS: `waiting: ${message.split("\n")[0]}`, EXTEND_TIMEOUT_USEC: extendUs });
-      await new Promise((settle) => setTimeout(settle, startRetryMs));
+      void notifier.notify({ STATUS: `waiting: ${message.split("\n")[0]}`, EXTEND_TIMEOUT_USEC: extendUs });
+      await new Promise((resolve) => setTimeout(resolve, startRetryMs));
     }
   }
 }
 
-/** Calls `stop` on the first SIGTERM or SIGINT, and `stopAtOnce` on the second. */
-function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () => void): void {
+/** Calls `stop` on the first SIGTERM or SIGINT, and `stopAtOnce` on any further one. */
+function handleSignals(stop: (signal: string) => Promise<void>, stopAtOnce: () => void): void {
   let isStopping = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
@@ -122,7 +123,7 @@ function onFirstSignal(stop: (signal: string) => Promise<void>, stopAtOnce: () =
   }
 }
 
-/** One readable message for the operator; a stack only for unexpected errors. */
+/** Explains a failed start in one message, with a stack only for unexpected errors. */
 function explain(error: unknown, program: Program): { message: string; exitCode: number } {
   const { settings, environment } = program;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 2 };
@@ -139,11 +140,11 @@ function explain(error: unknown, program: Program): { message: string; exitCode:
       exitCode: 1,
     };
   }
-  const failure = certainStoreFailure(error);
+  const failure = unambiguousStoreFailure(error);
   if (failure !== null && failure.kind !== "other") {
     const { database: name, group } = settings;
     const databaseUrl = readSecretFiles(environment, [name]).secrets[name] ?? environment[name]?.trim() ?? "";
-    const message = failureSentence(failure, { databaseUrl, name, group });
+    const message = describeStoreFailure(failure, { databaseUrl, name, requiredRole: group });
     return { message, exitCode: failure.kind === "not_permitted" ? 2 : 1 };
   }
   return { message: `Cannot start (${describeError(error)})\n${stackFrames(error)}`, exitCode: 1 };

@@ -1,24 +1,24 @@
 /**
- * Reports readiness, status and watchdog signals to systemd. Uses `systemd-notify`, because neither runtime can write to a Unix
- * datagram socket.
+ * Reports readiness, status and watchdog pings to systemd. Uses `systemd-notify`, because Node and Deno cannot write
+ * to a Unix datagram socket.
  */
 
 import { spawn } from "node:child_process";
 
-/** A notice by sd_notify's names: `READY`, `STATUS` and so on. */
+/** A notification with sd_notify's names: `READY`, `STATUS` and so on. */
 export type Notice = Readonly<Record<string, string>>;
 
-/** Sends a notice; resolves when it has arrived. */
+/** Sends a notice; resolves when systemd has received it. */
 export type SendNotice = (notice: Notice) => Promise<void>;
 
-// Usually milliseconds; systemd may be busy reloading.
+// Sending usually takes milliseconds, but systemd may be busy reloading.
 const sendTimeoutMs = 10_000;
 
 /**
- * Sends one notice to the socket that `NOTIFY_SOCKET` names; kills a child that hangs. The child gets no other variables, because
- * some are secrets and Deno may list none.
+ * Returns a function that sends a notice to `socket` through a child process, which is killed if it hangs. The child
+ * gets a minimal environment, because some variables are secret and Deno with `--allow-env=…` cannot list the others.
  */
-export const noticeTo = (socket: string): SendNotice => (notice) =>
+export const createSendNotice = (socket: string): SendNotice => (notice) =>
   new Promise((resolve, reject) => {
     const child = spawn("systemd-notify", Object.entries(notice).map(([name, value]) => `${name}=${value}`), {
       stdio: "ignore",
@@ -33,11 +33,11 @@ export const noticeTo = (socket: string): SendNotice => (notice) =>
     });
   });
 
-/** Sends one notice at a time, and merges those that arrive meanwhile; the latest value of a name wins. */
+/** Sends one notice at a time and merges those queued in the meantime; the latest value of a name wins. */
 export class Notifier {
   readonly #send: SendNotice;
   readonly #onFailure: (error: unknown) => void;
-  #waiting: Record<string, string> = {};
+  #queued: Record<string, string> = {};
   #sending: Promise<void> | null = null;
 
   constructor({ send, onFailure }: {
@@ -48,25 +48,23 @@ export class Notifier {
     this.#onFailure = onFailure;
   }
 
-  /**
-   * Queues a notice; resolves when it and those before it were sent or failed. A failed one is sent with the next.
-   */
-  tell(notice: Notice): Promise<void> {
-    Object.assign(this.#waiting, notice);
+  /** Queues a notice; resolves when all queued notices have been sent or have failed. */
+  notify(notice: Notice): Promise<void> {
+    Object.assign(this.#queued, notice);
     return this.#sending ??= this.#run();
   }
 
   async #run(): Promise<void> {
-    while (Object.keys(this.#waiting).length > 0) {
-      const notice = this.#waiting;
-      this.#waiting = {};
+    while (Object.keys(this.#queued).length > 0) {
+      const notice = this.#queued;
+      this.#queued = {};
       try {
         await this.#send(notice);
       } catch (error) {
         this.#onFailure(error);
-        // Perhaps no child can be started now: the next notice retries, at the latest the watchdog's.
-        const hasMore = Object.keys(this.#waiting).length > 0;
-        this.#waiting = { ...notice, ...this.#waiting };
+        // The failed notice is merged into the next one, such as a watchdog ping.
+        const hasMore = Object.keys(this.#queued).length > 0;
+        this.#queued = { ...notice, ...this.#queued };
         if (!hasMore) break;
       }
     }
@@ -74,26 +72,25 @@ export class Notifier {
   }
 }
 
-/** The condition of a process, for its supervisor. */
-export interface Condition {
-  /** Everything is open, and its dependencies have worked once. */
+/** The health of a process, as reported to systemd. */
+export interface Health {
+  /** Whether the process is listening and its dependencies work; only the first `true` counts. */
   readonly isReady: boolean;
-  /** Its own loops run; its dependencies may be down. */
+  /** Whether the process's own loops are running, even if its dependencies are down. */
   readonly isAlive: boolean;
-  /** A line for `systemctl status`. */
+  /** The line that `systemctl status` shows. */
   readonly status: string;
 }
 
-// Interval of the checks.
-const lookMs = 1_000;
-// Each status starts a child process; leads change it all the time.
+const checkIntervalMs = 1_000;
+// The minimum time between two statuses. Every lead changes the status, and each notice needs a child process.
 const statusPauseMs = 10_000;
-// Longer than the longest pause between two checks, and renewed at each.
+// Longer than `statusPauseMs`, the interval at which the timeout is extended.
 const extendMs = 30_000;
 
-/** Reports the process's condition until the returned function is called. */
+/** Reports the process's health to systemd until the returned function is called. */
 export function supervise(
-  condition: () => Condition,
+  health: () => Health,
   { notifier, watchdogMs, nowMs }: {
     readonly notifier: Notifier;
     readonly watchdogMs: number | null;
@@ -102,30 +99,30 @@ export function supervise(
 ): () => void {
   let isReady = false;
   let status = "";
-  let statusMs = Number.NEGATIVE_INFINITY;
-  let fedMs = Number.NEGATIVE_INFINITY;
-  const feedMs = watchdogMs === null ? Infinity : watchdogMs / 3;
-  const look = () => {
-    const found = condition();
+  let statusSentAtMs = Number.NEGATIVE_INFINITY;
+  let watchdogSentAtMs = Number.NEGATIVE_INFINITY;
+  const watchdogPauseMs = watchdogMs === null ? Infinity : watchdogMs / 3;
+  const check = () => {
+    const current = health();
     const now = nowMs();
     const notice: Record<string, string> = {};
-    if (!isReady && found.isReady) {
+    if (!isReady && current.isReady) {
       isReady = true;
       notice.READY = "1";
     }
-    if (now - statusMs >= statusPauseMs || notice.READY !== undefined) {
-      statusMs = now;
-      if (found.status !== status) notice.STATUS = status = found.status;
-      // While it starts, extend systemd's start timeout.
+    if (now - statusSentAtMs >= statusPauseMs || notice.READY !== undefined) {
+      statusSentAtMs = now;
+      if (current.status !== status) notice.STATUS = status = current.status;
+      // Extends systemd's start timeout.
       if (!isReady) notice.EXTEND_TIMEOUT_USEC = String(extendMs * 1_000);
     }
-    if (found.isAlive && now - fedMs >= feedMs) {
+    if (current.isAlive && now - watchdogSentAtMs >= watchdogPauseMs) {
       notice.WATCHDOG = "1";
-      fedMs = now;
+      watchdogSentAtMs = now;
     }
-    if (Object.keys(notice).length > 0) void notifier.tell(notice);
+    if (Object.keys(notice).length > 0) void notifier.notify(notice);
   };
-  look();
-  const timer = setInterval(look, Math.min(lookMs, feedMs));
+  check();
+  const timer = setInterval(check, Math.min(checkIntervalMs, watchdogPauseMs));
   return () => clearInterval(timer);
 }

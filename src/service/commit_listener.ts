@@ -1,6 +1,6 @@
 /**
- * What follows a confirmed commit: it counts as a heartbeat, duplicates are counted, and delivery wakes for the tenants with new
- * events. Losing this is harmless, because the outbox was committed with the events.
+ * Reacts to a confirmed commit: informs the heartbeat, counts duplicates, and wakes delivery for tenants with new
+ * events. A lost wake-up is harmless, because the outbox was committed with the events and is polled.
  */
 
 import type { Delivery } from "../delivery/delivery.ts";
@@ -9,21 +9,21 @@ import type { CommitListener } from "../store/serving/committer.ts";
 import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Totals } from "../store/serving/totals.ts";
 
-/** Passes commits on to these; `delivery` is `null` without an actions tier. */
-export function commitListener(
+/** `delivery` is `null` if this process does not deliver. */
+export function createCommitListener(
   { heartbeat, totals, delivery }: { heartbeat: Heartbeat; totals: Totals; delivery: Delivery | null },
 ): CommitListener {
   return {
     onCommitted(entries, decisions) {
-      heartbeat.committed();
-      const woken = new Set<number>();
+      heartbeat.recordCommit();
+      const tenantIds = new Set<number>();
       for (const [index, entry] of entries.entries()) {
         const { kind } = decisions[index] ?? {};
         if (kind === "duplicate") totals.duplicate(entry.keyId);
-        else if (kind === "accepted" && isQueued(entry)) woken.add(entry.tenantId);
+        else if (kind === "accepted" && isQueued(entry)) tenantIds.add(entry.tenantId);
       }
-      delivery?.wake(woken);
+      delivery?.wake(tenantIds);
     },
-    onFailed: (error) => heartbeat.commitFailed(error),
+    onFailed: (error) => heartbeat.recordFailedCommit(error),
   };
 }

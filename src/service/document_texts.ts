@@ -1,4 +1,4 @@
-/** The texts of the documents. Loaded with their sources at the first request, because leads do not need them. */
+/** Renders the documents for partners. Loaded at the first request for a document, because posts do not need it. */
 
 import { brief } from "../documents/brief.ts";
 import { type DocumentName, documents, surfaceOf } from "../documents/published.ts";
@@ -9,14 +9,13 @@ import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
 
-/** Values that the documents contain. */
-export interface Named {
+/** The values that the documents contain. */
+export interface DocumentValues {
   readonly urls: BaseUrls;
   readonly contactEmail: string | null;
 }
 
-/** The text of a document. */
-export function documentText(name: DocumentName, { urls, contactEmail }: Named): string {
+export function documentText(name: DocumentName, { urls, contactEmail }: DocumentValues): string {
   const { script, style } = bundle;
   const copyScript = copyButtons.script;
   const versions = () => ({

@@ -14,9 +14,8 @@ import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
 import { type Job, repeat, type Repeating } from "./repeat.ts";
 
-/** The jobs, by name. */
 export interface JobsByName {
-  /** Checks that the store takes writes, twice a second. */
+  /** Checks twice a second whether the store accepts writes. */
   readonly heartbeat: Heartbeat;
   /** Reads the plans every second; `null` if they are not served. */
   readonly plans: PlanSnapshot | null;
@@ -24,23 +23,23 @@ export interface JobsByName {
   readonly reference: ReferenceReader;
   /** Writes the counts of refusals and duplicates every five seconds. */
   readonly totals: Totals;
-  /** Writes the samples that the console plots every minute. */
+  /** Writes a sample of the metrics for the console's graphs every minute. */
   readonly sampler: Sampler;
-  /** Folds the insert-only counts and deletes expired rows every five seconds. */
+  /** Adds up the insert-only counts every five seconds, and deletes expired rows. */
   readonly maintenance: Maintenance;
-  /** Reads the status of database and delivery every fifteen seconds. */
+  /** Reads the status of the database and of event delivery every fifteen seconds. */
   readonly status: StatusReader;
   /** Computes the report's hourly sums every minute. */
   readonly rollup: Rollup;
   /** Indexes contacts for the operator's search every second. */
   readonly contactIndexer: ContactIndexer;
-  /** Removes content past its tenant's retention every minute. */
+  /** Every minute, removes the content that is older than its tenant's retention period. */
   readonly retention: Retention;
   /** Learns from the operators' labels every five seconds; `null` if nothing is scored or learning is off. */
   readonly learning: SpamLearning<unknown> | null;
 }
 
-/** The log event of a failed run. */
+/** The log event for each job's failed runs. */
 const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   heartbeat: "heartbeat_failed",
   reference: "reference_failed",
@@ -55,23 +54,22 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   learning: "spam_learning_failed",
 };
 
-// Grace for runs in flight at shutdown. `finishGraceMs` exceeds the 3 s that writing the counts may take. Each run is a
-// transaction, so an abandoned one is repeated by another process.
+// How long a shutdown waits for runs in flight, and then for the counts to be written, which may take 3 s. A run is a
+// transaction, so another process repeats an abandoned run.
 const stopGraceMs = 1_000;
 const finishGraceMs = 3_500;
 
-/** The running jobs. */
 export interface Jobs {
   readonly heartbeat: Repeating;
-  /** `null` if the plans are not served. */
+  /** The job that reads the plans; `null` if they are not served. */
   readonly plans: Repeating | null;
-  /** Starts no further run. */
+  /** Stops all jobs. */
   stop(): void;
-  /** Waits for the runs in flight, up to the grace periods, and writes the counts. */
+  /** Stops all jobs, waits for the runs in flight, and writes the counts, each within a grace period. */
   finish(): Promise<void>;
 }
 
-/** Starts every job; each begins with its pause. */
+/** Starts all jobs; each begins with a pause. */
 export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
   const start = <T>(name: keyof JobsByName, job: Job<T>) => {
     const event = failureEvents[name];
@@ -101,14 +99,13 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     },
     async finish() {
       this.stop();
-      await within(stopGraceMs, stopped);
-      await within(finishGraceMs, Promise.all(all.map((job) => job.finish())));
+      await waitAtMost(stopGraceMs, stopped);
+      await waitAtMost(finishGraceMs, Promise.all(all.map((job) => job.finish())));
     },
   };
 }
 
-/** Waits for at most `ms` milliseconds. */
-async function within(ms: number, work: Promise<unknown> | null): Promise<void> {
+async function waitAtMost(ms: number, work: Promise<unknown> | null): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
   clearTimeout(timer);

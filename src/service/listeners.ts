@@ -1,8 +1,16 @@
-/** Opens the listeners of all surfaces: surfaces on one address share a listener and are told apart by Host. */
+/**
+ * Opens the surfaces' listeners. Surfaces on one address share a listener, which selects the surface by the Host
+ * header.
+ */
 
 import { randomFillSync } from "node:crypto";
 import type { Config } from "../settings/config.ts";
-import { addressFault, isSame, openAt, variableOf } from "../settings/places.ts";
+import {
+  isSameTarget,
+  listenAddressFault,
+  listenVariable,
+  resolveTarget,
+} from "../settings/listen_targets.ts";
 import { keyInText } from "../contract/api_key.ts";
 import { unreadErrors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
@@ -12,47 +20,44 @@ import { json } from "../http/reply.ts";
 import { createRequestIds } from "../http/request_id.ts";
 import { listen } from "../http/node/listen.ts";
 import type { Observe } from "../observe/observation.ts";
-import { ConfigError, type ListenAddress, type ListenPlace } from "../settings/reader.ts";
+import { ConfigError, type ListenAddress, type ListenTarget } from "../settings/reader.ts";
 
-/** A surface and its listen address. */
-export interface PlacedSurface {
+export interface ListeningSurface {
   readonly surface: Surface;
-  readonly listen: ListenPlace;
-  /** Plain HTTP, and nothing but the surface's own hosts: the operator's listener. */
+  readonly listen: ListenTarget;
+  /** Whether this is the operator's surface, which is served over plain HTTP and only under its own host names. */
   readonly isPrivate: boolean;
 }
 
-/** Listeners that accept connections. */
 export interface Listeners {
-  /** The listener's own address of each surface, by its name. */
+  /** The URL of each surface's listener, by surface name. */
   readonly urls: ReadonlyMap<string, string>;
-  /** Closes them all at once; see {@linkcode Listener.close}. */
+  /** Closes all listeners in parallel; see {@linkcode Listener.close}. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Options of {@linkcode listenAll}. */
 export interface ListenAllOptions {
   readonly config: Config;
   readonly observe: Observe;
 }
 
-/** Opens all listeners, or none: if an address is unavailable, closes those already open. */
+/** Opens all listeners, or none; if an address is unavailable, closes the listeners that it opened. */
 export async function listenAll(
-  placed: readonly PlacedSurface[],
+  surfaces: readonly ListeningSurface[],
   options: ListenAllOptions,
 ): Promise<Listeners> {
-  const open: { listener: Listener; group: readonly PlacedSurface[] }[] = [];
+  const open: { listener: Listener; group: readonly ListeningSurface[] }[] = [];
   const close = async (graceMs: number) => {
     await Promise.all(open.map(({ listener }) => listener.close(graceMs)));
   };
-  for (const group of byAddress(placed)) {
+  for (const group of groupByAddress(surfaces)) {
     try {
       open.push({ listener: await openListener(group, options), group });
     } catch (error) {
       await close(0);
       if (error instanceof ConfigError) throw error;
       // Deno's error does not name the address.
-      const { listen } = group[0] as PlacedSurface;
+      const { listen } = group[0] as ListeningSurface;
       const where = "socket" in listen
         ? { address: `fd:${listen.socket}` }
         : { address: listen.host, port: listen.port };
@@ -62,7 +67,7 @@ export async function listenAll(
   const urls = new Map(
     open.flatMap(({ listener, group }) =>
       group.map(({ surface, isPrivate }) =>
-        [surface.name, urlOf(listener, isPrivate, options.config)] as const
+        [surface.name, addressUrl(listener, options.config.tls !== null && !isPrivate)] as const
       )
     ),
   );
@@ -70,27 +75,27 @@ export async function listenAll(
   return { urls, close };
 }
 
-function byAddress(placed: readonly PlacedSurface[]): PlacedSurface[][] {
-  const groups: PlacedSurface[][] = [];
-  for (const one of placed) {
-    const group = groups.find(([first]) => first !== undefined && isSame(first.listen, one.listen));
-    if (group === undefined) groups.push([one]);
-    else group.push(one);
+function groupByAddress(surfaces: readonly ListeningSurface[]): ListeningSurface[][] {
+  const groups: ListeningSurface[][] = [];
+  for (const next of surfaces) {
+    const group = groups.find(([first]) => first !== undefined && isSameTarget(first.listen, next.listen));
+    if (group === undefined) groups.push([next]);
+    else group.push(next);
   }
   return groups;
 }
 
 function openListener(
-  group: readonly PlacedSurface[],
+  group: readonly ListeningSurface[],
   { config, observe }: ListenAllOptions,
 ): Promise<Listener> {
-  const [{ listen: place, isPrivate }] = group as [PlacedSurface];
+  const [{ listen: target, isPrivate }] = group as [ListeningSurface];
   return listen({
-    address: openAt(place, config.sockets),
+    address: resolveTarget(target, config.sockets),
     requireAddress: (address) => {
       const rule = { isOperators: isPrivate, isSecure: config.tls !== null };
       const faults = group.flatMap(({ surface }) =>
-        addressFault(variableOf(surface.name), address, rule) ?? []
+        listenAddressFault(listenVariable(surface.name), address, rule) ?? []
       );
       if (faults.length > 0) throw new ConfigError(faults);
     },
@@ -110,18 +115,13 @@ function openListener(
   });
 }
 
-function urlOf(listener: Listener, isPrivate: boolean, config: Config): string {
-  return addressUrl(listener, config.tls !== null && !isPrivate);
-}
-
-/** The base URL of a listener. */
 export function addressUrl({ host, port }: ListenAddress, isSecure: boolean): string {
   return `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The response to a request that reaches no surface: the intake's error body, with the nearest code. */
+/** Renders the response to a request that reaches no surface: the intake's error body, with the closest code. */
 function refuseUnread(status: RefusalStatus, requestId: string): Reply {
   const { code, condition } = unreadErrors[status];
-  const said = status === 400 ? { detail: condition.replaceAll("`", "") } : {};
-  return json(status, { error: code, request_id: requestId, ...said });
+  const extra = status === 400 ? { detail: condition.replaceAll("`", "") } : {};
+  return json(status, { error: code, request_id: requestId, ...extra });
 }

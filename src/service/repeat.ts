@@ -1,26 +1,24 @@
-/** Repeats a job: one run at a time, a pause in between, and a stop that waits. */
+/** Repeats a job, one run at a time, with pauses in between. */
 
-/** Work to repeat. */
 export interface Job<T> {
-  /** Runs once. An error is reported and does not stop the repetition. */
+  /** Runs the job once. An error is reported and does not stop the repetition. */
   runOnce(): Promise<T>;
-  /** From the end of a run to the next, in milliseconds; `null` before the first run and after one that threw. */
+  /** Returns the pause until the next run; `outcome` is `null` before the first run and after one that failed. */
   pauseMs(outcome: T | null): number;
   /** Completes the work after the last run. */
   finish?(): Promise<unknown>;
 }
 
-/** A job being repeated. */
 export interface Repeating {
-  /** Runs now unless a run is in flight; resolves when the run has ended. */
+  /** Runs now unless a run is in flight or the repetition is stopped; resolves when the run has ended. */
   soon(): Promise<void>;
-  /** Starts no further run; resolves when the one in flight has ended. Its error is ignored. */
+  /** Stops the repetition; resolves when a run in flight has ended. An error in that run is ignored. */
   stop(): Promise<void>;
-  /** Completes the work after the last run. */
+  /** Calls the job's `finish`; reports an error. */
   finish(): Promise<void>;
 }
 
-/** Repeats a job until it is stopped; begins with a pause. */
+/** Repeats a job until it is stopped, beginning with a pause. */
 export function repeat<T>(
   job: Job<T>,
   { onFailure }: { readonly onFailure: (error: unknown) => void },

@@ -1,26 +1,27 @@
-/** Starts and stops the service; `main.ts` reads settings and signals. */
+/** Starts and stops the service; `main.ts` reads the settings, and `process/run.ts` handles the signals. */
 
 import type { Config } from "../settings/config.ts";
 import { needsStore } from "../settings/surface_names.ts";
 import type { Log } from "../observe/log.ts";
-import { logReader } from "../observe/log_reader.ts";
+import { loggingObserver } from "../observe/log_observer.ts";
 import { Meters } from "../observe/meters.ts";
 import type { Observation } from "../observe/observation.ts";
 import { addProcessMeters } from "../observe/process.ts";
-import { conditionOf } from "./condition.ts";
 import { listenAll, type Listeners } from "./listeners.ts";
 import type { Running } from "../process/run.ts";
+import type { Health } from "../process/supervise.ts";
+import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import { nowMs, openStore } from "./store.ts";
-import { type State, surfacesOf } from "./surfaces.ts";
+import { createSurfaces, type State } from "./surfaces.ts";
 
 /**
  * Starts the service and resolves when it accepts requests.
  *
  * @throws {DatabaseRefused} if the database is not migrated or not durable
- * @throws {Unavailable} if it cannot be reached
+ * @throws {Unavailable} if the database cannot be reached
  */
 export async function startService(config: Config, log: Log): Promise<Running> {
-  const writeLog = logReader(log);
+  const writeLog = loggingObserver(log);
   const meters = new Meters(Date.now);
   const observe = (observation: Observation) => {
     writeLog(observation);
@@ -30,7 +31,7 @@ export async function startService(config: Config, log: Log): Promise<Running> {
   const state: State = { isDraining: false, urls: new Map() };
   let listeners: Listeners;
   try {
-    listeners = await listenAll(surfacesOf(config, { store, state, observe, meters }), {
+    listeners = await listenAll(createSurfaces(config, { store, state, observe, meters }), {
       config,
       observe,
     });
@@ -39,10 +40,10 @@ export async function startService(config: Config, log: Log): Promise<Running> {
     throw error;
   }
   state.urls = listeners.urls;
-  // A failed start is retried, so it must leave nothing running.
+  // Added last, because a failed start is retried and must leave nothing running.
   const stopMeters = addProcessMeters(meters.registry, { nowMs, lastFailure: config.lastFailure });
   return {
-    condition: () => conditionOf(config, store?.heartbeat ?? null),
+    health: () => healthOf(config, store?.heartbeat ?? null),
     async close(graceMs) {
       state.isDraining = true;
       const startedAtMs = nowMs();
@@ -50,5 +51,22 @@ export async function startService(config: Config, log: Log): Promise<Running> {
       stopMeters();
       await store?.close(Math.max(0, graceMs - (nowMs() - startedAtMs)));
     },
+  };
+}
+
+// Shorter than the watchdog interval and longer than the heartbeat's timeout. A heartbeat fails while the store is down,
+// and hangs only if every query hangs.
+const hangingAfterMs = 10_000;
+
+/** Derives the health from the heartbeat. Without a store, the process is ready once it listens. */
+function healthOf({ surfaces }: Pick<Config, "surfaces">, heartbeat: Heartbeat | null): Health {
+  if (heartbeat === null) return { isReady: true, isAlive: true, status: "serving" };
+  const { writable, pending, dead, endedAtMs } = heartbeat;
+  const activity = surfaces.has("intake") || surfaces.has("forms") ? "accepting" : "serving";
+  const state = writable ? activity : `not ${activity}: the database does not accept writes`;
+  return {
+    isReady: writable,
+    isAlive: nowMs() - endedAtMs < hangingAfterMs,
+    status: `${state}; ${pending} pending, ${dead} dead`,
   };
 }

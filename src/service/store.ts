@@ -1,9 +1,9 @@
-/** Opens everything that needs the database, in order of dependency. */
+/** Opens every component that needs the database, in order of dependency. */
 
 import { randomInt, randomUUID } from "node:crypto";
-import { limits as published } from "../contract/limits.ts";
+import { limits } from "../contract/limits.ts";
 import { type Delivery, startDelivery } from "../delivery/delivery.ts";
-import { addGauges, sampleOf } from "../observe/gauges.ts";
+import { addGauges, readSample } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
 import { learner } from "../forms/learning.ts";
@@ -30,18 +30,24 @@ import { Heartbeat } from "../store/serving/heartbeat.ts";
 import { PlanSnapshot } from "../store/serving/plans.ts";
 import { readReference, ReferenceReader } from "../store/serving/reference.ts";
 import { Totals } from "../store/serving/totals.ts";
-import { commitListener } from "./commit_listener.ts";
+import { createCommitListener } from "./commit_listener.ts";
 import { type Jobs, startJobs } from "./jobs.ts";
-import { connectEarly, connectionsMax, openPools, type Pools } from "./pools.ts";
-import { reactionOf } from "./writable.ts";
+import {
+  connectionsMax,
+  failWaitingStatements,
+  openPools,
+  type Pools,
+  preconnect,
+  renewConnections,
+} from "./pools.ts";
 
-// The 503 must be sent within 10 s (DECISIONS, The intake endpoint), and the statement ends before its deadline.
+// The 503 must be sent within 10 s (DECISIONS, The intake endpoint). A commit's statement times out earlier.
 const commitDeadlineMs = 9_500;
 
-/** The monotonic clock in milliseconds. */
+/** Returns the time in milliseconds on a monotonic clock. */
 export const nowMs = (): number => performance.now();
 
-/** The parts that use the database. */
+/** The components that use the database. */
 export interface Store {
   readonly pools: Pools;
   readonly reference: ReferenceReader;
@@ -54,9 +60,9 @@ export interface Store {
   readonly learning: SpamLearning<Lessons>;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
-  /** `null` without an actions tier. */
+  /** `null` if this process does not deliver events. */
   readonly delivery: Delivery | null;
-  /** Finishes commits, and deliveries within `graceMs`, and closes the connections. */
+  /** Stops the jobs, finishes pending commits, waits up to `graceMs` for deliveries, and closes the connections. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -64,121 +70,114 @@ export interface Store {
  * Opens the store.
  *
  * @throws {DatabaseRefused} if the database is not migrated or not durable
- * @throws {Unavailable} if it cannot be reached
+ * @throws {Unavailable} if the database cannot be reached
  */
 export async function openStore(config: Config, observe: Observe, meters: Meters): Promise<Store> {
   const primary = new Primary(config.databaseUrl);
-  const pools: Pools = openPools({ primary, isAway: () => heartbeat.isAway, observe });
+  const pools: Pools = openPools({ primary, isUnavailable: () => heartbeat.isUnavailable, observe });
   const node = randomUUID();
   const heartbeat = new Heartbeat({ pool: pools.heartbeat, nowMs, slot: randomInt(64) });
   const closePools = async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };
   try {
-    const { jobs } = pools;
-    await requireUsableDatabase(jobs);
-    connectEarly(pools, config.surfaces);
-    const [owner, read] = await Promise.all([readOwnerRole(jobs), readReference(jobs, nowMs)]);
+    await requireUsableDatabase(pools.jobs);
+    preconnect(pools, config.surfaces);
+    const [owner, initialReference] = await Promise.all([
+      readOwnerRole(pools.jobs),
+      readReference(pools.jobs, nowMs),
+    ]);
     if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
-    const reference = new ReferenceReader(jobs, nowMs, read);
-    const ground = { node, primary, pools, reference, heartbeat, closePools, observe, meters };
-    return await openParts(config, ground);
+    const reference = new ReferenceReader(pools.jobs, nowMs, initialReference);
+    const plans = new PlanSnapshot({
+      pool: pools.reads,
+      nowMs,
+      ageMaxMs: limits.plansSnapshotAgeMaxMs,
+      observe,
+    });
+    const totals = new Totals(pools.jobs, observe);
+    const delivery = await openDelivery(config, { node, primary, pools, observe });
+    const accepts = new AcceptStore(pools.commit, { node, nowMs });
+    const committer = new Committer({
+      accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
+      writable: () => heartbeat.writable,
+      nowMs,
+      deadlineMs: commitDeadlineMs,
+      listener: createCommitListener({ heartbeat, totals, delivery }),
+      observe,
+    });
+    const maintenance = new Maintenance(pools.jobs);
+    const learning = new SpamLearning(pools.jobs, learner);
+    const isLearning = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
+    const status = new StatusReader(pools.jobs, async () => {
+      const sources = sourceRows(await readSourceActivity(pools.jobs));
+      return sources.filter(({ silent }) => silent).length;
+    });
+    const { backupMarksDir } = config;
+    const gaugeParts = { committer, heartbeat, maintenance, status, delivery, backupMarksDir };
+    addGauges(meters, gaugeParts);
+    const jobs = startJobs({
+      heartbeat,
+      plans: config.surfaces.has("subscription") ? plans : null,
+      reference,
+      totals,
+      sampler: new Sampler({
+        read: () => readSample(meters, gaugeParts),
+        write: (sample) => writeSample(pools.jobs, node, sample),
+      }),
+      maintenance,
+      status,
+      rollup: new Rollup(pools.jobs),
+      contactIndexer: new ContactIndexer(pools.jobs),
+      retention: new Retention(pools.jobs, observe),
+      learning: isLearning ? learning : null,
+    }, observe);
+    heartbeat.onChange((writable, error) => {
+      if (writable) {
+        observe({ kind: "store_writable" });
+        // There is no outage before the first heartbeat, so the new connections are kept.
+        if (heartbeat.hasBeaten) renewConnections(pools);
+        return;
+      }
+      observe({ kind: "store_not_writable", error });
+      committer.refuseWaiting();
+      failWaitingStatements(pools);
+      // Checks immediately whether the plans can still be read.
+      void jobs.plans?.soon();
+    });
+    await Promise.all([sendFirstHeartbeat(heartbeat, jobs), jobs.plans?.soon()]);
+    return {
+      pools,
+      reference,
+      plans,
+      checkouts: new CheckoutStore(pools.pages),
+      delivery,
+      committer,
+      heartbeat,
+      keys: new KeyStore(pools.reads, nowMs),
+      forms: new FormStore(pools.reads, nowMs),
+      heldLinks: new HeldLinkStore(pools.pages),
+      totals,
+      learning,
+      async close(graceMs) {
+        jobs.stop();
+        await committer.idle();
+        await delivery?.close(graceMs);
+        await jobs.finish();
+        // A canceled heartbeat does not indicate an outage.
+        heartbeat.onChange(() => {});
+        await closePools();
+      },
+    };
   } catch (error) {
     await closePools();
     throw error;
   }
 }
 
-/** Options of {@linkcode openParts}. */
-interface Ground {
-  /** This process's name in the database. */
-  readonly node: string;
-  readonly primary: Primary;
-  readonly pools: Pools;
-  readonly reference: ReferenceReader;
-  readonly heartbeat: Heartbeat;
-  readonly closePools: () => Promise<void>;
-  readonly observe: Observe;
-  readonly meters: Meters;
-}
-
-async function openParts(
-  config: Config,
-  { node, primary, pools, reference, heartbeat, closePools, observe, meters }: Ground,
-): Promise<Store> {
-  const plans = new PlanSnapshot({
-    pool: pools.reads,
-    nowMs,
-    ageMaxMs: published.plansSnapshotAgeMaxMs,
-    observe,
-  });
-  const totals = new Totals(pools.jobs, observe);
-  const delivery = await openDelivery(config, { node, primary, pools, observe });
-  const accepts = new AcceptStore(pools.commit, { node, nowMs });
-  const committer = new Committer({
-    accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
-    writable: () => heartbeat.writable,
-    nowMs,
-    deadlineMs: commitDeadlineMs,
-    listener: commitListener({ heartbeat, totals, delivery }),
-    observe,
-  });
-  const maintenance = new Maintenance(pools.jobs);
-  const learning = new SpamLearning(pools.jobs, learner);
-  const usesLessons = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
-  const status = new StatusReader(pools.jobs, async () => {
-    const sources = sourceRows(await readSourceActivity(pools.jobs));
-    return sources.filter(({ silent }) => silent).length;
-  });
-  const { backupMarksDir } = config;
-  const gauged = { committer, heartbeat, maintenance, status, delivery, backupMarksDir };
-  addGauges(meters, gauged);
-  const jobs = startJobs({
-    heartbeat,
-    plans: config.surfaces.has("subscription") ? plans : null,
-    reference,
-    totals,
-    sampler: new Sampler({
-      read: () => sampleOf(meters, gauged),
-      write: (sample) => writeSample(pools.jobs, node, sample),
-    }),
-    maintenance,
-    status,
-    rollup: new Rollup(pools.jobs),
-    contactIndexer: new ContactIndexer(pools.jobs),
-    retention: new Retention(pools.jobs, observe),
-    learning: usesLessons ? learning : null,
-  }, observe);
-  heartbeat.react(reactionOf({ heartbeat, pools, committer, jobs, observe }));
-  await Promise.all([firstBeat(heartbeat, jobs), jobs.plans?.soon()]);
-  return {
-    pools,
-    reference,
-    plans,
-    checkouts: new CheckoutStore(pools.pages),
-    delivery,
-    committer,
-    heartbeat,
-    keys: new KeyStore(pools.reads, nowMs),
-    forms: new FormStore(pools.reads, nowMs),
-    heldLinks: new HeldLinkStore(pools.pages),
-    totals,
-    learning,
-    async close(graceMs) {
-      jobs.stop();
-      await committer.idle();
-      await delivery?.close(graceMs);
-      await jobs.finish();
-      // A canceled heartbeat says nothing about the store.
-      heartbeat.react(() => {});
-      await closePools();
-    },
-  };
-}
-
-/** Sends heartbeats until it is known whether the store accepts writes; a late one does not tell. */
-async function firstBeat(heartbeat: Heartbeat, jobs: Jobs): Promise<void> {
+/** Sends a heartbeat, and a second one if the first failed, because the first may only have been slow. */
+async function sendFirstHeartbeat(heartbeat: Heartbeat, jobs: Jobs): Promise<void> {
   await jobs.heartbeat.soon();
   if (!heartbeat.writable) await jobs.heartbeat.soon();
 }
@@ -198,7 +197,7 @@ function openDelivery(
   });
 }
 
-// LISTEN does not work behind a pooler, so the outbox is polled instead.
+// LISTEN does not work through a pooler; without a direct URL, the outbox is only polled.
 function listenOn(primary: Primary, listenUrl: string | null): Primary | null {
   if (listenUrl !== null) return new Primary(listenUrl);
   return primary.address.isPooled ? null : primary;

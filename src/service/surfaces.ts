@@ -2,12 +2,14 @@
 
 import { randomBytes } from "node:crypto";
 import { limits } from "../contract/limits.ts";
+import type { DocumentSource } from "../documents/handlers.ts";
+import type { BaseUrls } from "../documents/openapi.ts";
 import { refuse as refuseForm } from "../forms/handle.ts";
 import { formsRouter } from "../forms/router.ts";
 import { explainStored } from "../forms/learning.ts";
 import { RecentTexts } from "../forms/recent_texts.ts";
 import { verdictReasons } from "../forms/spam/reasons.ts";
-import { HolderBudget, IpBudget, ReadBudget } from "../gate/rate.ts";
+import { AuthenticatedRateLimiter, IpRateLimiter, ReadRateLimiter } from "../gate/rate.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { json, text } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
@@ -18,7 +20,7 @@ import type { Observe } from "../observe/observation.ts";
 import { processVars } from "../observe/process.ts";
 import type { ConsoleParts } from "../ops/console/context.ts";
 import { consoleFault } from "../ops/console/router.ts";
-import { refuseOps } from "../ops/reply.ts";
+import { opsError } from "../ops/reply.ts";
 import { opsRouter } from "../ops/router.ts";
 import { TimeZone } from "../http/time_zone.ts";
 import { plansRouter } from "../plans/router.ts";
@@ -26,18 +28,16 @@ import { StripeClient } from "../plans/stripe_client.ts";
 import type { Config } from "../settings/config.ts";
 import type { PublicSurface, SurfaceName } from "../settings/surface_names.ts";
 import { siteRouter } from "../site/router.ts";
-import { documentSource } from "./documents.ts";
-import type { PlacedSurface } from "./listeners.ts";
+import { addressUrl, type ListeningSurface } from "./listeners.ts";
 import { nowMs, type Store } from "./store.ts";
 
-/** What changes after the surfaces are created. */
+/** The process state that changes after the surfaces have been created. */
 export interface State {
   isDraining: boolean;
   /** The listeners' URLs by surface, once they are open. */
   urls: ReadonlyMap<string, string>;
 }
 
-/** The surfaces' dependencies. */
 export interface SurfaceParts {
   readonly store: Store;
   readonly state: State;
@@ -45,62 +45,62 @@ export interface SurfaceParts {
   readonly meters: Meters;
 }
 
-/** The configured surfaces; without a store only the site. */
-export function surfacesOf(
+/** Creates the configured surfaces; without a store, creates only the site. */
+export function createSurfaces(
   config: Config,
   { store, ...rest }: Omit<SurfaceParts, "store"> & { readonly store: Store | null },
-): PlacedSurface[] {
-  const reads = new ReadBudget(config.publicReadRate, nowMs);
+): ListeningSurface[] {
+  const reads = new ReadRateLimiter(config.publicReadRate, nowMs);
   const site = () => siteSurface(config, reads);
   if (store === null) return [site()];
   const parts = { store, ...rest, reads };
-  const make: Readonly<Record<Exclude<SurfaceName, "delivery">, () => PlacedSurface>> = {
+  const factories: Readonly<Record<Exclude<SurfaceName, "delivery">, () => ListeningSurface>> = {
     intake: () => intakeSurface(config, parts),
     forms: () => formsSurface(config, parts),
     subscription: () => plansSurface(config, parts),
     site,
     ops: () => opsSurface(config, parts),
   };
-  return [...config.surfaces].flatMap((name) => name === "delivery" ? [] : [make[name]()]);
+  return [...config.surfaces].flatMap((name) => name === "delivery" ? [] : [factories[name]()]);
 }
 
 interface Parts extends SurfaceParts {
-  /** The shared budget of public reads. */
-  readonly reads: ReadBudget;
+  /** The limiter that all public reads share. */
+  readonly reads: ReadRateLimiter;
 }
 
-type Fault = PlacedSurface["surface"]["fault"];
+type Fault = ListeningSurface["surface"]["fault"];
 
-function place(config: Config, name: PublicSurface, router: Router, fault: Fault): PlacedSurface {
+function toSurface(config: Config, name: PublicSurface, router: Router, fault: Fault): ListeningSurface {
   const { url, listen } = config[name];
   const hosts = url === null ? [] : [new URL(url).host];
   return { surface: { name, hosts, router, fault }, listen, isPrivate: false };
 }
 
-function siteSurface(config: Config, reads: ReadBudget): PlacedSurface {
+function siteSurface(config: Config, reads: ReadRateLimiter): ListeningSurface {
   const router = siteRouter({ dir: config.siteDir, reads });
-  return place(config, "site", router, () => text(503, "Not available\n"));
+  return toSurface(config, "site", router, () => text(503, "Not available\n"));
 }
 
-function intakeSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
+function intakeSurface(config: Config, { store, state, reads }: Parts): ListeningSurface {
   const { keys, committer, totals, reference, heartbeat } = store;
   const router = intakeRouter({
     keys,
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.intakeIpRate),
-    keyBudget: new HolderBudget("key", config.intakeKeyRate),
+    ipLimiter: new IpRateLimiter(config.intakeIpRate),
+    keyLimiter: new AuthenticatedRateLimiter("key", config.intakeKeyRate),
     nowMs,
     health: () => heartbeat,
     isDraining: () => state.isDraining,
     reads,
     documents: documentSource(config, () => state.urls),
   });
-  return place(config, "intake", router, ({ requestId }) => refuse("not_accepting", { requestId }));
+  return toSurface(config, "intake", router, ({ requestId }) => refuse("not_accepting", { requestId }));
 }
 
-function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSurface {
+function formsSurface(config: Config, { store, state, reads }: Parts): ListeningSurface {
   const { keys, forms, committer, totals, reference, heartbeat, learning } = store;
   const router = formsRouter({
     keys,
@@ -110,8 +110,8 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
     committer,
     totals,
     reference: () => reference.current,
-    ipBudget: new IpBudget(config.formsIpRate),
-    tenantBudget: new HolderBudget("tenant", config.formsTenantRate),
+    ipLimiter: new IpRateLimiter(config.formsIpRate),
+    tenantLimiter: new AuthenticatedRateLimiter("tenant", config.formsTenantRate),
     nowMs,
     wallMs: Date.now,
     health: () => heartbeat,
@@ -120,10 +120,10 @@ function formsSurface(config: Config, { store, state, reads }: Parts): PlacedSur
     documents: documentSource(config, () => state.urls),
     held: config.linkSecrets.length === 0 ? null : { links: store.heldLinks, secrets: config.linkSecrets },
   });
-  return place(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
+  return toSurface(config, "forms", router, ({ requestId }) => refuseForm("not_accepting", { requestId }));
 }
 
-function plansSurface(config: Config, { store, state, observe, reads }: Parts): PlacedSurface {
+function plansSurface(config: Config, { store, state, observe, reads }: Parts): ListeningSurface {
   const provider = config.checkout?.provider ?? null;
   const router = plansRouter({
     plans: store.plans,
@@ -142,12 +142,12 @@ function plansSurface(config: Config, { store, state, observe, reads }: Parts): 
       urls: provider,
     },
     secrets: provider?.webhookSecrets ?? [],
-    ipBudget: new IpBudget(limits.checkoutIpRate),
+    ipLimiter: new IpRateLimiter(limits.checkoutIpRate),
     nowMs,
     clockMs: Date.now,
     observe,
   });
-  return place(config, "subscription", router, notAccepting);
+  return toSurface(config, "subscription", router, notAccepting);
 }
 
 function notAccepting({ requestId }: Exchange): Reply {
@@ -155,14 +155,15 @@ function notAccepting({ requestId }: Exchange): Reply {
 }
 
 /**
- * The operator's surface answers only to its own address and, on loopback, to a browser's names for it (DNS rebinding).
+ * Creates the operator's surface. To prevent DNS rebinding, it accepts as `Host` only its own address and, on loopback,
+ * `localhost`, `127.0.0.1` and `[::1]`.
  */
-function opsSurface(config: Config, parts: Parts): PlacedSurface {
+function opsSurface(config: Config, parts: Parts): ListeningSurface {
   const { pools } = parts.store;
-  const shown = consoleParts(config, parts);
+  const consoleParts = createConsoleParts(config, parts);
   const router = opsRouter({
     pool: pools.search,
-    console: shown,
+    console: consoleParts,
     report: { pool: pools.pages, now: () => new Date() },
     metrics: { registry: parts.meters.registry, processVars },
   });
@@ -175,14 +176,15 @@ function opsSurface(config: Config, parts: Parts): PlacedSurface {
         return [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])];
       },
       router,
-      fault: (exchange) => consoleFault(exchange, shown) ?? refuseOps("not_available", exchange.requestId),
+      fault: (exchange) =>
+        consoleFault(exchange, consoleParts) ?? opsError("not_available", exchange.requestId),
     },
     listen: config.opsListen,
     isPrivate: true,
   };
 }
 
-function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
+function createConsoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
   const { pools, heartbeat, delivery, learning } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
@@ -203,3 +205,22 @@ function consoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: P
 const spamMeanings = Object.fromEntries(
   Object.entries(verdictReasons).map(([name, { meaning }]) => [name, meaning]),
 );
+
+/** Returns a document source that loads the renderer at the first request. */
+function documentSource(config: Config, openUrls: () => ReadonlyMap<string, string>): DocumentSource {
+  return async (name) => {
+    const { documentText } = await import("./document_texts.ts");
+    return documentText(name, { urls: baseUrls(config, openUrls()), contactEmail: config.contactEmail });
+  };
+}
+
+/** Returns the surfaces' base URLs; for a surface in another process, the URL comes from the settings. */
+function baseUrls(config: Config, openUrls: ReadonlyMap<string, string>): BaseUrls {
+  const baseUrl = (name: keyof BaseUrls) => {
+    const { url, listen } = config[name];
+    // A listener on a socket requires a URL in the settings.
+    const settingsUrl = "socket" in listen ? "" : addressUrl(listen, config.tls !== null);
+    return url ?? openUrls.get(name) ?? settingsUrl;
+  };
+  return { intake: baseUrl("intake"), forms: baseUrl("forms"), subscription: baseUrl("subscription") };
+}

@@ -1,4 +1,4 @@
-/** The variables of the actions process, with their defaults and their meaning. */
+/** Declares the variables of the actions process, with their defaults and meanings. */
 
 /**
  * Every variable that `readActionsConfig` reads. Both processes may share a settings file, so each must know the other's
@@ -12,13 +12,13 @@ export const actionsVariables = {
   },
   ACTIONS_DATABASE_URL: {
     default: "–",
-    meaning: "PostgreSQL, with a separate role that is a member of `lead_actions`",
+    meaning: "PostgreSQL URL with a separate role, which must be a member of `lead_actions`",
   },
   ACTIONS_SERVER_CERT_FILE: { default: "–", meaning: "PEM certificate chain of the actions process" },
   ACTIONS_SERVER_KEY_FILE: { default: "–", meaning: "PEM private key of that certificate" },
   ACTIONS_CLIENT_CA_FILE: {
     default: "–",
-    meaning: "PEM certificates of the CA that signs its clients' certificates",
+    meaning: "PEM certificates of the CA that signs the clients' certificates",
   },
   ACTIONS_CLIENT_NAME: {
     default: "any",
@@ -30,13 +30,13 @@ export const actionsVariables = {
   },
   ACTIONS_EFFECT_TIMEOUT_MS: {
     default: "10000",
-    meaning: "time limit of one call or mail; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
+    meaning: "timeout for one call or email; at most half of `DELIVERY_SEND_TIMEOUT_MS`",
   },
   SMTP_URL: { default: "–", meaning: "mail server, `smtp://user:password@host:port` or `smtps://…`" },
   FORMS_LINK_SECRET: {
     default: "–",
-    meaning: "signs the links of digests that release what is held; the service has the same",
+    meaning: "secret that signs the release links in digests of held submissions; must equal the service's",
   },
-  FORMS_URL: { default: "–", meaning: "public base address of the forms, to which these links lead" },
-  MAIL_FROM: { default: "–", meaning: "sender of the mails, `leads@example.com` or `Leads <…>`" },
+  FORMS_URL: { default: "–", meaning: "public base URL of the forms, for these links" },
+  MAIL_FROM: { default: "–", meaning: "sender of the emails, `leads@example.com` or `Leads <…>`" },
 } as const;

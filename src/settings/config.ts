@@ -1,4 +1,4 @@
-/** The settings of the service process. */
+/** Reads the settings of the service process. */
 
 import { isContact } from "../contract/contact.ts";
 import { type CheckoutConfig, readCheckoutConfig } from "./checkout.ts";
@@ -8,8 +8,8 @@ import type { TlsPaths } from "../http/tls_files.ts";
 import { type DeliveryConfig, readDeliveryConfig } from "./delivery.ts";
 import type { InheritedSockets } from "./inherited.ts";
 import { readLinkSecrets } from "./link_secrets.ts";
-import { type Place, placeFaults } from "./places.ts";
-import { ConfigError, type Environment, type ListenPlace, SettingsReader } from "./reader.ts";
+import { type ConfiguredListener, listenerFaults } from "./listen_targets.ts";
+import { ConfigError, type Environment, type ListenTarget, SettingsReader } from "./reader.ts";
 import {
   needsStore,
   type PublicSurface,
@@ -21,11 +21,9 @@ import { readLastFailure } from "./supervisor.ts";
 import { unknownSettings } from "./unknown.ts";
 import { variables } from "./variables.ts";
 
-/** The settings of the service process. */
 export interface Config {
-  /** The surfaces that this process serves. */
   readonly surfaces: ReadonlySet<SurfaceName>;
-  /** Empty if no surface needs a database. */
+  /** The database's URL; empty if no surface needs a database. */
   readonly databaseUrl: string;
   /** The URL for LISTEN, if it differs from {@linkcode databaseUrl}. */
   readonly listenUrl: string | null;
@@ -35,45 +33,43 @@ export interface Config {
   readonly site: PublicListener;
   /** The folder that the site's listener serves. */
   readonly siteDir: string;
-  readonly opsListen: ListenPlace;
-  /** Inherited sockets that the settings name. */
+  readonly opsListen: ListenTarget;
+  /** The inherited sockets; empty if there are none. */
   readonly sockets: InheritedSockets;
-  /** The address where partners ask for a key. */
+  /** The email address for partners' questions about keys; `null` if unset. */
   readonly contactEmail: string | null;
-  /** The console's time zone. */
   readonly consoleTimeZone: string;
   readonly tls: TlsPaths | null;
   readonly trustedProxies: Networks;
-  /** Connections per client address; `null` for the default, which has exceptions. */
+  /** The maximum number of connections per client address; `null` for the default, which exempts trusted proxies. */
   readonly connectionsPerAddress: number | null;
   readonly intakeIpRate: Rate;
   readonly intakeKeyRate: Rate;
   readonly formsIpRate: Rate;
   readonly formsTenantRate: Rate;
-  /** Whether the spam score learns from operators. */
+  /** Whether the spam score learns from operators' reviews. */
   readonly formsSpamLearn: boolean;
   readonly publicReadRate: Rate;
-  /** Secrets that verify digest links; empty: no links. */
+  /** The secrets that verify digest links; empty if there are no links. */
   readonly linkSecrets: readonly string[];
-  /** The actions tier, or `null`: events wait. */
+  /** `null` if this process does not deliver events, or there is no actions tier, in which case events stay pending. */
   readonly delivery: DeliveryConfig | null;
-  /** The checkout, or `null`. */
+  /** `null` if this process does not serve the checkout, or no setting of the checkout is set. */
   readonly checkout: CheckoutConfig | null;
-  /** The folder of backups' time stamps, or `null`. */
+  /** The folder with the timestamp files of the backup units; `null` if unset. */
   readonly backupMarksDir: string | null;
-  /** How the previous process failed, if it did. */
+  /** Why the previous process failed; `null` if it did not fail or the reason is unknown. */
   readonly lastFailure: string | null;
 }
 
-/** Where a public surface listens. */
 export interface PublicListener {
-  readonly listen: ListenPlace;
-  /** The public base address, or `null` for the listener's own. */
+  readonly listen: ListenTarget;
+  /** The public base URL, or `null` for the listener's own. */
   readonly url: string | null;
 }
 
 /**
- * Reads the settings; `sockets` are the inherited ones.
+ * Reads the settings; `sockets` are the inherited sockets, or `null` to skip their checks.
  *
  * @throws {ConfigError} with all faults
  */
@@ -86,7 +82,7 @@ export function readConfig(
   return config;
 }
 
-/** Reads the settings without throwing; faulty ones are empty. */
+/** Reads the settings without throwing; with faults, `config` may contain empty or invalid values. */
 export function examineConfig(
   environment: Environment,
   sockets: InheritedSockets | null = null,
@@ -103,7 +99,7 @@ export function examineConfig(
     subscription: readPublic(read, "SUBSCRIPTION"),
     site: readPublic(read, "SITE"),
     siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
-    opsListen: read.listenPlace("OPS_LISTEN"),
+    opsListen: read.listenTarget("OPS_LISTEN"),
     sockets: sockets ?? new Map(),
     contactEmail: readContact(read),
     consoleTimeZone: read.timeZone("CONSOLE_TIME_ZONE"),
@@ -124,7 +120,7 @@ export function examineConfig(
     backupMarksDir: read.text("OPS_BACKUP_MARKS_DIR"),
     lastFailure: readLastFailure(environment),
   };
-  read.faults.push(...placeFaults(placesOf(config), { isSecure: tls !== null, sockets }));
+  read.faults.push(...listenerFaults(configuredListeners(config), { isSecure: tls !== null, sockets }));
   read.faults.push(...unknownSettings(environment));
   return { config, faults: read.faults };
 }
@@ -135,35 +131,30 @@ type Reader = SettingsReader<Name>;
 function readContact(read: Reader): string | null {
   const contact = read.text("CONTACT_EMAIL");
   if (contact !== null && !isContact(contact)) {
-    read.faults.push("CONTACT_EMAIL is not an address such as partners@example.com");
+    read.faults.push("CONTACT_EMAIL is not an email address such as partners@example.com");
   }
   return contact;
 }
 
-/** The public surfaces of the process. */
-export function servedOf({ surfaces }: Pick<Config, "surfaces">): PublicSurface[] {
-  return publicSurfaces.filter((surface) => surfaces.has(surface));
-}
-
-/** Delivery runs with the intake, or where it is named: DECISIONS, Decided since. */
+/** Reads the surfaces; adds delivery if the intake is among them. Source: DECISIONS, Decided since. */
 function readSurfaces(read: Reader): ReadonlySet<SurfaceName> {
   const list = read.text("SURFACES")?.split(/[\s,]+/).filter((name) => name !== "");
   const named = list ?? surfaceNames;
   const isSurface = (name: string): name is SurfaceName => (surfaceNames as readonly string[]).includes(name);
   const unknown = named.filter((name) => !isSurface(name));
   if (unknown.length > 0 || named.length === 0) {
-    read.faults.push(`SURFACES is not a list of ${surfaceNames.join(", ")}`);
+    read.faults.push(`SURFACES must be a list of ${surfaceNames.join(", ")}`);
   }
-  // Leads may wait for a tier, but a process that only delivers would silently do nothing.
+  // The intake may run without an actions tier, but a process that only delivers would silently do nothing.
   if (list?.includes("delivery") && read.text("ACTIONS_URL") === null) {
-    read.faults.push("ACTIONS_URL is not set, but SURFACES names delivery");
+    read.faults.push("ACTIONS_URL is not set; delivery in SURFACES requires it");
   }
   const surfaces = new Set(named.filter(isSurface));
   return surfaces.has("intake") ? surfaces.add("delivery") : surfaces;
 }
 
 function readPublic(read: Reader, prefix: Uppercase<PublicSurface>): PublicListener {
-  const listen = read.listenPlace(`${prefix}_LISTEN`);
+  const listen = read.listenTarget(`${prefix}_LISTEN`);
   const url = read.baseUrl(`${prefix}_URL`);
   if ("socket" in listen && url === null) {
     read.faults.push(
@@ -173,11 +164,12 @@ function readPublic(read: Reader, prefix: Uppercase<PublicSurface>): PublicListe
   return { listen, url };
 }
 
-function placesOf(config: Config): Place[] {
-  const places: Place[] = servedOf(config).map((name) => ({ name, ...config[name] }));
+function configuredListeners(config: Config): ConfiguredListener[] {
+  const served = publicSurfaces.filter((surface) => config.surfaces.has(surface));
+  const listeners: ConfiguredListener[] = served.map((name) => ({ name, ...config[name] }));
   return config.surfaces.has("ops")
-    ? [...places, { name: "ops", listen: config.opsListen, url: null }]
-    : places;
+    ? [...listeners, { name: "ops", listen: config.opsListen, url: null }]
+    : listeners;
 }
 
 function readTls(read: Reader): Config["tls"] {
@@ -186,14 +178,14 @@ function readTls(read: Reader): Config["tls"] {
   if (certFile === null && keyFile === null) return null;
   read.checkTlsFiles(
     { cert: "TLS_CERT_FILE", key: "TLS_KEY_FILE" },
-    "the certificate and its key go together",
+    "set both the certificate and its key",
   );
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
 function readSwitch(read: Reader, name: "FORMS_SPAM_LEARN"): boolean {
   const text = read.text(name) ?? "on";
-  if (text !== "on" && text !== "off") read.faults.push(`${name} is neither on nor off`);
+  if (text !== "on" && text !== "off") read.faults.push(`${name} must be on or off`);
   return text === "on";
 }
 

@@ -1,24 +1,22 @@
-/**
- * systemd's credentials (`LoadCredential=`, `LoadCredentialEncrypted=`): one file per secret, named after its setting.
- */
+/** Reads systemd's credentials (`LoadCredential=` and others): one file per secret, named after its setting. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { ConfigError } from "./reader.ts";
 import { secretNames } from "./secret_files.ts";
 
-/** The variable with their folder. */
+/** The variable that contains the path of the folder with the credentials. */
 export const credentialsName = "CREDENTIALS_DIRECTORY";
 
-// The units load a folder with this id, which systemd prefixes to each file name.
+// The units load a folder under this id, which systemd adds before each file name.
 const prefix = "lead_";
 
 /**
- * Adds the files to the settings: `lead_DATABASE_URL` as `DATABASE_URL_FILE`, `lead_TLS_KEY_FILE` as `TLS_KEY_FILE`. Keeps
- * existing settings. A misnamed file becomes an unknown setting, which stops the start.
+ * Adds the files' paths to the environment: `lead_DATABASE_URL` as `DATABASE_URL_FILE`, `lead_TLS_KEY_FILE` as
+ * `TLS_KEY_FILE`. Keeps existing settings. A misnamed file becomes an unknown setting, which is reported.
  *
- * @throws {ConfigError} if they cannot be listed
+ * @throws {ConfigError} if the files cannot be listed
  */
-export function takeCredentials(environment: Record<string, string | undefined>): void {
+export function addCredentialFiles(environment: Record<string, string | undefined>): void {
   const folder = environment[credentialsName];
   if (!folder) return;
   let files: string[];

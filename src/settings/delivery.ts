@@ -1,4 +1,4 @@
-/** The settings of delivery. */
+/** Reads the settings for event delivery. */
 
 import type { DeliverySettings } from "../delivery/delivery.ts";
 import { isLoopbackHostname } from "../http/addresses.ts";
@@ -8,10 +8,9 @@ import type { variables } from "./variables.ts";
 type Name = keyof typeof variables;
 type Reader = SettingsReader<Name>;
 
-/** The delivery's settings. */
 export type DeliveryConfig = Omit<DeliverySettings, "node" | "newLease">;
 
-/** Reads the settings; `null` without an actions tier. */
+/** Reads the settings; returns `null` if `ACTIONS_URL` is not set. */
 export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
   const actionsUrl = read.baseUrl("ACTIONS_URL");
   if (actionsUrl === null) return null;
@@ -36,9 +35,9 @@ export function readDeliveryConfig(read: Reader): DeliveryConfig | null {
 function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["files"] {
   const url = URL.canParse(actionsUrl) ? new URL(actionsUrl) : null;
   if (url?.protocol === "http:") {
-    // Leads never cross a network unencrypted.
+    // Leads must not be sent unencrypted.
     if (isLoopbackHostname(url.hostname)) return null;
-    read.faults.push("ACTIONS_URL is http: on another machine; use https: for mutual TLS");
+    read.faults.push("ACTIONS_URL must use https: unless it is on this machine");
     return null;
   }
   const names = {
@@ -46,7 +45,7 @@ function readActionsFiles(read: Reader, actionsUrl: string): DeliveryConfig["fil
     cert: "ACTIONS_CLIENT_CERT_FILE",
     key: "ACTIONS_CLIENT_KEY_FILE",
   } as const;
-  read.checkTlsFiles(names, "ACTIONS_URL needs it");
+  read.checkTlsFiles(names, "ACTIONS_URL requires it");
   const file = (name: Name) => read.text(name) ?? "";
   return { certFile: file(names.cert), keyFile: file(names.key), caFile: file(names.ca) };
 }

@@ -1,29 +1,29 @@
-/** Inherited listening sockets (systemd's socket activation), which stay open across restarts and can be shared. */
+/** Reads inherited listening sockets (systemd's socket activation), which stay open across restarts. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A socket with its unit's `FileDescriptorName=`. */
+/** An inherited socket, identified by its unit's `FileDescriptorName=`. */
 export interface NamedSocket {
   readonly socket: string;
 }
 
-/** Descriptors by name; several if socket units share a name. */
+/** The file descriptors for each socket name; more than one if socket units share a name. */
 export type InheritedSockets = ReadonlyMap<string, readonly number[]>;
 
-/** systemd's environment variables. */
-export const handedNames = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
+/** The environment variables that describe the sockets that systemd passes. */
+export const socketVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
 
 const firstDescriptor = 3;
-// An upper bound on inherited sockets.
+// An upper bound on the number of inherited sockets.
 const socketsMax = 100;
 
-/** The socket's name in a setting such as `fd:intake`, or `null`. */
+/** Returns the socket's name in a setting such as `fd:intake`, or `null`. */
 export function socketName(text: string): string | null {
   return /^fd:([^:\s\p{Cc}]{1,255})$/u.exec(text)?.[1] ?? null;
 }
 
 /**
- * The sockets passed to the process `pid`; a child's inherited variables do not count.
+ * Returns the sockets passed to the process `pid`; ignores variables meant for another process.
  *
  * Source: sd_listen_fds(3).
  */
@@ -40,7 +40,7 @@ export function inheritedSockets(environment: Environment, pid: number): Inherit
 }
 
 /**
- * Faults of the sockets, one sentence each: named but not inherited, ambiguous, or inherited but unused.
+ * Returns one sentence per fault: a socket that is named but not inherited, is ambiguous, or is inherited but not named.
  */
 export function socketFaults(
   named: readonly (readonly [variable: string, socket: string])[],
@@ -56,8 +56,8 @@ export function socketFaults(
     }
     const others = sockets.size === 0 ? "no socket" : `only ${[...sockets.keys()].join(", ")}`;
     return [
-      `${variable} is the socket ${socket}, but systemd passed ${others}: ` +
-      "add the socket unit with that FileDescriptorName= to Sockets= of the service's unit",
+      `${variable} names the socket ${socket}, but systemd passed ${others}: ` +
+      "add the socket unit with that FileDescriptorName= to Sockets= in the service's unit",
     ];
   });
   const used = new Set(named.map(([, socket]) => socket));
@@ -65,8 +65,8 @@ export function socketFaults(
   return [
     ...faults,
     ...unused.map((socket) =>
-      `systemd passed the socket ${socket}, but no setting uses it, so its clients would wait for ever: ` +
-      `set a …_LISTEN to fd:${socket}, or remove its unit from Sockets=`
+      `systemd passed the socket ${socket}, but no setting uses it, so clients would wait forever: ` +
+      `set a …_LISTEN setting to fd:${socket}, or remove the socket unit from Sockets=`
     ),
   ];
 }

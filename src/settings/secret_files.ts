@@ -1,10 +1,10 @@
-/** Secrets in files: `NAME_FILE` with a path instead of `NAME`, for systemd's credentials and orchestrators. */
+/** Reads secrets from files: `NAME_FILE` contains a path instead of `NAME`, for systemd credentials and orchestrators. */
 
 import { readFileSync } from "node:fs";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Secret settings. Source: DECISIONS, Decided since (Secrets). */
+/** The secret settings. Source: DECISIONS, Decided since (Secrets). */
 export const secretNames = [
   "DATABASE_URL",
   "DATABASE_LISTEN_URL",
@@ -15,26 +15,24 @@ export const secretNames = [
   "FORMS_LINK_SECRET",
 ] as const;
 
-/** Secrets by setting, and faults, one sentence each. */
-export interface FiledSecrets {
+/** The secrets by setting, and the faults, one sentence each. */
+interface SecretFiles {
   readonly secrets: Readonly<Record<string, string>>;
   readonly faults: readonly string[];
 }
 
-/**
- * Reads the named secret settings that are in files, without surrounding white space.
- */
+/** Reads and trims the secrets among `names` that are in files. */
 export function readSecretFiles(
   environment: Environment,
   names: readonly string[] = secretNames,
-): FiledSecrets {
+): SecretFiles {
   const secrets: Record<string, string> = {};
   const faults: string[] = [];
   for (const name of secretNames.filter((one) => names.includes(one))) {
     const path = environment[`${name}_FILE`]?.trim();
     if (!path) continue;
     try {
-      if (environment[name]?.trim()) throw new Error(`${name} is set too`);
+      if (environment[name]?.trim()) throw new Error(`${name} is also set`);
       secrets[name] = readFileSync(path, "utf8").trim();
       if (secrets[name] === "") throw new Error(`${path} is empty`);
     } catch (error) {
@@ -47,9 +45,10 @@ export function readSecretFiles(
 }
 
 /**
- * Replaces `NAME_FILE` variables by their secrets. Returns the faults; faulty ones stay.
+ * Replaces `NAME_FILE` variables with their secrets and returns the faults. Keeps a variable whose file cannot be read, or
+ * whose `NAME` is also set.
  */
-export function takeSecrets(environment: Record<string, string | undefined>): readonly string[] {
+export function loadSecretFiles(environment: Record<string, string | undefined>): readonly string[] {
   const { secrets, faults } = readSecretFiles(environment);
   for (const [name, secret] of Object.entries(secrets)) {
     environment[name] = secret;

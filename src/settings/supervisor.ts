@@ -1,29 +1,23 @@
-/** systemd's variables: the notification socket, the watchdog interval, and how the previous process ended. */
+/** Reads systemd's notification socket, its watchdog interval, and the reason why the previous process failed. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Environment } from "./reader.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Where `scripts/systemd/backoff.sh` records failures. Source: systemd.exec(5), `RuntimeDirectory=`. */
+/** The variable for the folder in which `scripts/systemd/backoff.sh` records failures. Source: systemd.exec(5). */
 export const runtimeFolderName = "RUNTIME_DIRECTORY";
 
-/** The variables read here. */
+/** The variables that this module reads. */
 export const supervisorNames = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", runtimeFolderName] as const;
 
-/** The supervisor. */
 export interface Supervisor {
-  /** Its notification socket. */
+  /** The path of the notification socket. */
   readonly socket: string;
   /** The watchdog interval in milliseconds, or `null`. */
   readonly watchdogMs: number | null;
 }
 
-/**
- * Reads the supervisor, or `null` without one.
- *
- * Source: sd_notify(3), sd_watchdog_enabled(3).
- */
+/** Returns `null` if there is no notification socket. Source: sd_notify(3), sd_watchdog_enabled(3). */
 export function readSupervisor(environment: Environment, pid: number): Supervisor | null {
   const { NOTIFY_SOCKET, WATCHDOG_USEC = "", WATCHDOG_PID } = environment;
   if (!NOTIFY_SOCKET) return null;
@@ -33,7 +27,8 @@ export function readSupervisor(environment: Environment, pid: number): Superviso
 }
 
 /**
- * How the previous process failed, as systemd's result (`watchdog`, `oom-kill`, `signal`, …); `null` if it did not.
+ * Returns systemd's result for the previous process (`watchdog`, `oom-kill`, `signal`, …); `null` if it did not fail or
+ * the result is unknown.
  *
  * Source: systemd.exec(5), `$SERVICE_RESULT`.
  */

@@ -1,4 +1,4 @@
-/** Finds misspelled settings, which would otherwise be ignored. */
+/** Finds misspelled settings, which would otherwise have no effect. */
 
 import { likelyName } from "../contract/likely_name.ts";
 import { actionsVariables } from "./actions_variables.ts";
@@ -6,7 +6,7 @@ import type { Environment } from "./reader.ts";
 import { secretNames } from "./secret_files.ts";
 import { variables } from "./variables.ts";
 
-/** All known names; either process may have the other's. */
+/** All known names, including those of the other process, whose settings may be in the same file. */
 const known: readonly string[] = [
   ...Object.keys(variables),
   ...Object.keys(actionsVariables),
@@ -15,18 +15,18 @@ const known: readonly string[] = [
 
 /** Names with our prefixes that other software sets. */
 const foreign: readonly RegExp[] = [
-  // Many programs have a DATABASE_ variable.
+  // Many programs have DATABASE_ variables.
   /^DATABASE_/,
-  // Variables of our clients and of the payment provider's tools.
+  // Our clients and the payment provider's tools use these.
   /^(INTAKE|FORMS|STRIPE)_API_KEY$/,
   // GitHub's runners set these.
   /^ACTIONS_(RUNTIME|CACHE|RESULTS|ID_TOKEN|ORCHESTRATION|RUNNER|STEP)_/,
-  // Kubernetes and container links describe a service named intake, forms, site and so on.
+  // Kubernetes and container links set these for a service named intake, forms, site and so on.
   /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/,
 ];
 
-/** The same for possible misspellings, recognized by a value that is a service's URL. */
-const neighbour = { name: /_PORT$/, value: /^(tcp|udp|sctp):\/\// };
+/** Kubernetes' `NAME_PORT`, which could also be a misspelling, so its value must be the URL of a service. */
+const kubernetesPort = { name: /_PORT$/, value: /^(tcp|udp|sctp):\/\// };
 
 const prefixes = new Set(
   known.filter((name) => name.includes("_") && !/^DATABASE_/.test(name)).map((name) =>
@@ -35,13 +35,13 @@ const prefixes = new Set(
 );
 
 /**
- * One sentence per unknown variable with one of our prefixes, with the likely name and without its value. Empty variables
- * count as unset. Deno with `--allow-env=…` cannot list variables, so it finds nothing there.
+ * Returns one sentence per unknown variable with one of our prefixes: with the likely name, if any, and without the value.
+ * Empty variables count as unset. Deno with `--allow-env=…` cannot list variables, so none are found there.
  *
  * Source: DECISIONS, Decided since (Misspelled settings).
  */
 export function unknownSettings(environment: Environment): string[] {
-  return namesOf(environment)
+  return variableNames(environment)
     .filter((name) => {
       const value = environment[name]?.trim();
       return value && !known.includes(name) && isOurs(name) && !isForeign(name, value);
@@ -59,11 +59,11 @@ function isOurs(name: string): boolean {
 }
 
 function isForeign(name: string, value: string): boolean {
-  return foreign.some((shape) => shape.test(name)) ||
-    (neighbour.name.test(name) && neighbour.value.test(value));
+  return foreign.some((pattern) => pattern.test(name)) ||
+    (kubernetesPort.name.test(name) && kubernetesPort.value.test(value));
 }
 
-function namesOf(environment: Environment): string[] {
+function variableNames(environment: Environment): string[] {
   try {
     return Object.keys(environment);
   } catch (error) {

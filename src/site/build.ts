@@ -1,15 +1,15 @@
 /**
- * Builds the site: content in, files out, and puts them where they are served from. The build asks neither for the time
- * nor for chance or the order of a folder, so that the same content makes the same bytes.
+ * Builds the site's files and writes them to the folder that is served. The build uses no clock, no randomness and no
+ * directory order, so the same content produces the same bytes.
  */
 
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
 import { baseStyle } from "../http/base_style.ts";
 import { assemble, checkPages, type Site, type SitePage } from "./assemble.ts";
 import { categories } from "./categories.ts";
-import { byBytes, type PageGraph, rowsOf, sharedNodes, siteGraph, trail } from "./graph.ts";
+import { breadcrumbTrail, byBytes, nodeRows, type PageGraph, sharedNodes, siteGraph } from "./graph.ts";
 import { siteLanguage } from "./graph_nodes.ts";
-import { inOrder, llmsText, pageMarkdown, robots, sitemap } from "./indexes.ts";
+import { llmsText, pageMarkdown, pagesInOrder, robots, sitemap } from "./indexes.ts";
 import { type AssetPaths, markdownPath, pageHtml } from "./page_html.ts";
 import { type SiteDataRows, writeSiteData } from "./site_data.ts";
 import type { SiteContent } from "./source.ts";
@@ -31,36 +31,36 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-/** The files of a site, by their path below its folder, without a slash at the start. */
+/** The files of a site, by relative path. */
 export type SiteFiles = ReadonlyMap<string, Uint8Array>;
 
 const dataFile = "assets/site.data";
 const indexFiles = ["sitemap.xml", "robots.txt", "llms.txt"];
 const encoder = new TextEncoder();
 
-function ownFile(name: string): string {
+function readAsset(name: string): string {
   return readFileSync(fileURLToPath(new URL(name, import.meta.url)), "utf8");
 }
 
-/** A file whose name changes with its content, so that it may be kept for good. */
-function hashed(stem: string, ending: string, text: string): readonly [path: string, text: string] {
+/** Names a file after its content, so that browsers can cache it forever. */
+function hashedAsset(stem: string, ending: string, text: string): readonly [path: string, text: string] {
   return [`assets/${stem}.${hash("sha256", text, "hex").slice(0, 12)}.${ending}`, text];
 }
 
 /**
- * Builds every file of the site, `.br` and `.gz` variants included.
+ * Builds every file of the site, including `.br` and `.gz` variants.
  *
- * @throws {Error} when a source is wrong: an unknown fact, a link to nowhere, a title that two pages have
+ * @throws {Error} if a source is invalid: an unknown fact, a broken link, a title that is used twice
  */
 export function buildSite(content: SiteContent): SiteFiles {
   const site = assemble(content);
-  // Before the database finds out, whose complaint would name no page.
+  // Checked before the database is written, because an SQLite error would not name the page.
   checkPages(site, [...indexFiles, dataFile]);
   const graphs = siteGraph(site);
   const { schema, bytes } = siteData(site, graphs);
-  const style = hashed("site", "css", baseStyle + ownFile("style.css"));
-  const icon = hashed("icon", "svg", ownFile("icon.svg"));
-  const copyScript = hashed("copy", "js", copyButtons.script);
+  const style = hashedAsset("site", "css", baseStyle + readAsset("style.css"));
+  const icon = hashedAsset("icon", "svg", readAsset("icon.svg"));
+  const copyScript = hashedAsset("copy", "js", copyButtons.script);
   const assets: AssetPaths = {
     style: `/${style[0]}`,
     icon: `/${icon[0]}`,
@@ -83,7 +83,7 @@ export function buildSite(content: SiteContent): SiteFiles {
   for (const [path, text] of texts) {
     const plain = encoder.encode(text);
     files.set(path, plain);
-    for (const [ending, variant] of packed(plain)) files.set(path + ending, variant);
+    for (const [ending, variant] of compressedVariants(plain)) files.set(path + ending, variant);
   }
   return new Map([...files].sort(([a], [b]) => byBytes(a, b)));
 }
@@ -99,12 +99,12 @@ function siteData(site: Site, graphs: readonly PageGraph[]): { schema: string[];
   }
 }
 
-/** The rows of the site's database, sorted. */
+/** Returns the sorted rows for the site's database. */
 function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows {
-  const ordered = inOrder(site);
+  const ordered = pagesInOrder(site);
   const shared: PageGraph = { page: "/", nodes: sharedNodes(site.content.urls.site) };
-  const nodes = [shared, ...graphs].flatMap(({ page, nodes }) => nodes.map((node) => rowsOf(page, node)));
-  const depth = (page: SitePage) => trail(site, page).length;
+  const nodes = [shared, ...graphs].flatMap(({ page, nodes }) => nodes.map((node) => nodeRows(page, node)));
+  const depth = (page: SitePage) => breadcrumbTrail(site, page).length;
   return {
     category: categories.map((category, position) => ({ ...category, position })),
     page: [...ordered].sort((a, b) => depth(a) - depth(b) || byBytes(a.path, b.path)).map((
@@ -129,19 +129,18 @@ function siteRows(site: Site, graphs: readonly PageGraph[]): SiteDataRows {
   };
 }
 
-/** Below this a header of its own costs more than is saved. */
-const plainBytesMax = 256;
+/** Smaller files are not compressed, because too little would be saved. */
+const compressedBytesMin = 256;
 
 /**
- * Whether variants are made here. Chosen: on Node only, because Deno's libraries pack the same text into other bytes,
- * and the same content is to make the same files. Rejected: gzip with Huffman codes alone, which is the same on both
- * and twice as large.
+ * Whether this runtime writes compressed variants. Chosen: only Node, because Deno compresses the same text to different
+ * bytes. Rejected: gzip with Huffman coding alone, which is equal on both but twice as large.
  */
-export const isPacking = !("Deno" in globalThis);
+export const isCompressing = !("Deno" in globalThis);
 
-/** `.br` and `.gz` of a text, each only where it is smaller; none where they are not made. */
-export function packed(plain: Uint8Array): (readonly [ending: string, bytes: Uint8Array])[] {
-  if (!isPacking || plain.length < plainBytesMax) return [];
+/** Returns the `.br` and `.gz` variants that are smaller than the text; none on Deno. */
+export function compressedVariants(plain: Uint8Array): (readonly [ending: string, bytes: Uint8Array])[] {
+  if (!isCompressing || plain.length < compressedBytesMin) return [];
   const brotli = brotliCompressSync(plain, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
@@ -150,7 +149,7 @@ export function packed(plain: Uint8Array): (readonly [ending: string, bytes: Uin
     },
   });
   const gzip = gzipSync(plain, { level: 9 });
-  // The header has the time (which is 0 here) and the operating system: 255 is "unknown".
+  // The header contains the time (0 here) and the operating system (255 means unknown).
   gzip.fill(0, 4, 8);
   gzip[9] = 255;
   const variants = [[".br", brotli], [".gz", gzip]] as const;
@@ -158,71 +157,71 @@ export function packed(plain: Uint8Array): (readonly [ending: string, bytes: Uin
 }
 
 /**
- * Writes the files into a new folder beside `dir` and then exchanges the two: whoever reads `dir` meanwhile sees the old
- * site or the new one, never a mix. What an ended build has left beside it is removed.
+ * Writes the files into a new folder next to `dir`, then swaps the two folders, so that a reader never sees a mix of the old
+ * and the new site. Removes leftovers from earlier builds.
  *
- * @throws {Error} when `dir` is something else than an earlier site
+ * @throws {Error} if `dir` contains anything other than an earlier site
  */
 export function writeSite(dir: string, files: SiteFiles): void {
-  // A link to a folder stays one.
+  // A symbolic link is followed, not replaced.
   const target = existsSync(dir) ? realpathSync(dir) : resolve(dir);
-  refuseStranger(target);
+  requireReplaceable(target);
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true });
   removeLeftovers(parent, basename(target));
-  const fresh = `${target}.new-${process.pid}`;
-  const old = `${target}.old-${process.pid}`;
+  const newFolder = `${target}.new-${process.pid}`;
+  const oldFolder = `${target}.old-${process.pid}`;
   try {
     for (const [path, bytes] of files) {
-      const file = join(fresh, path);
+      const file = join(newFolder, path);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, bytes);
     }
-    exchange(target, fresh, old);
+    swapFolders(target, newFolder, oldFolder);
   } finally {
-    for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [newFolder, oldFolder]) rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** How often another build of the same folder may come in between. */
+/** The maximum number of tries while other builds replace the same folder. */
 const triesMax = 20;
 
-// Two renames: there is no call here that swaps two folders at once. Between them, for microseconds, there is no site.
-function exchange(target: string, fresh: string, old: string): void {
+// Neither runtime can swap two folders in one call, so the site is missing for microseconds between the two renames.
+function swapFolders(target: string, newFolder: string, oldFolder: string): void {
   for (let tries = 1;; tries++) {
-    const had = tryRename(target, old);
+    const wasRenamed = tryRename(target, oldFolder);
     try {
-      return renameSync(fresh, target);
+      return renameSync(newFolder, target);
     } catch (error) {
-      if (had && !existsSync(target)) renameSync(old, target);
-      // Another build was quicker: its site is replaced in turn.
-      if (!/^(ENOTEMPTY|EEXIST)$/.test(codeOf(error)) || tries === triesMax) throw error;
-      rmSync(old, { recursive: true, force: true });
+      if (wasRenamed && !existsSync(target)) renameSync(oldFolder, target);
+      // Another build has just put its site there; the next try replaces that site.
+      if (!/^(ENOTEMPTY|EEXIST)$/.test(errorCode(error)) || tries === triesMax) throw error;
+      rmSync(oldFolder, { recursive: true, force: true });
     }
   }
 }
 
-/** `false` when there is nothing to rename. */
+/** Renames a folder; returns `false` if it does not exist. */
 function tryRename(from: string, to: string): boolean {
   try {
     renameSync(from, to);
     return true;
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
+    if (errorCode(error) === "ENOENT") return false;
     throw error;
   }
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";
 }
 
-/** A wrong SITE_DIR must not cost anybody a folder. */
-function refuseStranger(target: string): void {
+/** Throws if a folder is neither empty nor a site, because SITE_DIR may be mistyped. */
+function requireReplaceable(target: string): void {
   if (!existsSync(target)) return;
   const isSite = existsSync(join(target, "llms.txt")) && existsSync(join(target, "assets/site.data"));
   if (isSite || readdirSync(target).length === 0) return;
-  throw new Error(`${target} holds something else than a site; choose another SITE_DIR, or empty it`);
+  throw new Error(`${target} contains files other than a site; choose another SITE_DIR, or empty the folder`);
 }
 
 function removeLeftovers(parent: string, name: string): void {
@@ -238,6 +237,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return pid !== process.pid;
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }

@@ -1,6 +1,5 @@
-/** The tree that the pages hang in: the site's menus, its contents and the table `category` are made from it. */
+/** The tree of categories, which determines the order of pages, the area groups, `llms.txt` and the table `category`. */
 
-/** A place in the tree. */
 interface Category {
   readonly id: string;
   readonly parent: string | null;
@@ -13,47 +12,47 @@ type Row = readonly [id: string, parent: string | null, name: string, descriptio
 const rows: readonly Row[] = [
   ["platform", null, "The platform", "What the service does, and for whom."],
   ["intake", null, "Intake API", "How a lead provider sends a lead."],
-  ["forms", null, "Tenant forms", "How a customer's own website sends what visitors fill in."],
-  ["plans", null, "Plans", "Subscription plans, and the feed they are read from."],
-  ["vocabulary", null, "Vocabulary", "The terms that a lead's project is described in."],
-  ["areas", "vocabulary", "Project areas", "Which part of the home a lead is about."],
-  ["areas-envelope", "areas", "The outside of the house", "What keeps the weather out."],
+  ["forms", null, "Tenant forms", "How a customer's own website sends its visitors' submissions."],
+  ["plans", null, "Plans", "Subscription plans and their feed."],
+  ["vocabulary", null, "Vocabulary", "The terms that describe a lead's project."],
+  ["areas", "vocabulary", "Project areas", "The part of the home that a lead is about."],
+  ["areas-envelope", "areas", "The outside of the house", "The parts that keep the weather out."],
   [
     "areas-structure",
     "areas",
     "Structure and hidden spaces",
-    "What carries the house, and the spaces that nobody lives in.",
+    "The parts that support the house, and the spaces that nobody lives in.",
   ],
-  ["areas-rooms", "areas", "Rooms", "Where people live, cook, wash and work."],
+  ["areas-rooms", "areas", "Rooms", "The rooms where people live, cook, wash and work."],
   [
     "areas-finishes",
     "areas",
     "Surfaces and fittings",
-    "Floors, walls, stairs and doors: what is inside and in more than one room.",
+    "Floors, walls, stairs and doors: interior work that affects more than one room.",
   ],
   ["areas-systems", "areas", "Systems", "Water, power, heat and air."],
-  ["areas-grounds", "areas", "Yard and grounds", "What stands or grows around the house."],
+  ["areas-grounds", "areas", "Yard and grounds", "Everything that is built or grows around the house."],
   [
     "areas-other",
     "areas",
-    "Further areas",
-    "Terms of the vocabulary that have no description of their own yet.",
+    "Other areas",
+    "Terms of the vocabulary without a detailed description yet.",
   ],
   [
     "services",
     "vocabulary",
     "Project services",
-    "What is to be done: replacement, repair, remodel, maintain.",
+    "The kind of work: replacement, repair, remodel, maintain.",
   ],
-  ["kits", null, "Client kits", "Wrappers of the one call, by language."],
+  ["kits", null, "Client kits", "Client libraries for posting leads, by language."],
   ["trust", null, "Security and privacy", "How keys, connections and personal data are handled."],
   ["reference", null, "Reference", "Questions and answers, the glossary, and this site as a database."],
 ];
 
-/** All of them: each after its parent, in the order in which they are listed. */
+/** All categories, in display order: each after its parent. */
 export const categories: readonly Category[] = rows.map(([id, parent, name, description]) => (
   { id, parent, name, description }
 ));
 
-/** Where an area hangs that the vocabulary has and no source describes. */
+/** The category for areas without a source. */
 export const otherAreas = "areas-other";

@@ -1,7 +1,6 @@
 /**
- * The site as a graph of schema.org's things. Every node has an `@id`; its values are literals or references to other
- * nodes, never nested ones, so that the JSON-LD of the pages and the rows of `entity` and `edge` are two ways to write the
- * same.
+ * Builds the site's graph of schema.org entities. Every node has an `@id` and contains only literals and references, no
+ * nested nodes, so that the pages' JSON-LD and the rows of `entity` and `edge` are equivalent.
  */
 
 import { Buffer } from "node:buffer";
@@ -18,16 +17,16 @@ import {
   termId,
 } from "./graph_nodes.ts";
 
-/** The nodes of one page, without those that every page has. */
+/** A page's nodes, without the shared nodes. */
 export interface PageGraph {
   readonly page: string;
   readonly nodes: readonly GraphNode[];
 }
 
-const about =
-  "One HTTPS call posts a sales lead to a customer of the platform; the answer says honestly whether it is on disk.";
+const siteDescription =
+  "One HTTPS call sends a sales lead to a customer of the platform, and the response confirms that it is on disk.";
 
-/** The nodes that every page has: who publishes, and what the page is part of. They belong to the first page. */
+/** Returns the nodes that every page contains: the publisher and the website. Their database rows belong to the home page. */
 export function sharedNodes(siteUrl: string): GraphNode[] {
   return [
     {
@@ -40,7 +39,7 @@ export function sharedNodes(siteUrl: string): GraphNode[] {
       "@id": `${siteUrl}/#website`,
       "@type": "WebSite",
       name: siteName,
-      description: about,
+      description: siteDescription,
       url: `${siteUrl}/`,
       inLanguage: siteLanguage,
       publisher: ref(`${siteUrl}/#organization`),
@@ -48,12 +47,12 @@ export function sharedNodes(siteUrl: string): GraphNode[] {
   ];
 }
 
-/** Every page's graph, in the order of the pages. A page that is none, such as that of a 404, has no nodes of its own. */
+/** Returns a graph for each page, in the same order. An unlisted page has no nodes. */
 export function siteGraph(site: Site): PageGraph[] {
-  return site.pages.map((page) => ({ page: page.path, nodes: pageNodes(site, page).map(defined) }));
+  return site.pages.map((page) => ({ page: page.path, nodes: pageNodes(site, page).map(withoutUndefined) }));
 }
 
-function defined(node: GraphNode): GraphNode {
+function withoutUndefined(node: GraphNode): GraphNode {
   return Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined)) as GraphNode;
 }
 
@@ -70,7 +69,7 @@ function pageNodes(site: Site, page: SitePage): GraphNode[] {
   if (page.kind === "unlisted") return [];
   const { main, further } = mainNodes(site, page);
   const crumbs = breadcrumbs(site, page);
-  const mentions = mentioned(site, page).filter((id) => id !== main?.["@id"]);
+  const mentions = mentionedTerms(site, page).filter((id) => id !== main?.["@id"]);
   const webPage: GraphNode = {
     "@id": `${page.url}#webpage`,
     "@type": pageTypes[page.kind] ?? "WebPage",
@@ -92,21 +91,21 @@ function pageNodes(site: Site, page: SitePage): GraphNode[] {
   return [webPage, ...crumbs, ...(main === null ? [] : [main]), ...further];
 }
 
-/** The pages from the first one down to this one. */
-export function trail(site: Site, page: SitePage): SitePage[] {
-  const above = site.pages.find(({ path }) => path === page.parent);
-  return above === undefined ? [page] : [...trail(site, above), page];
+/** Returns the breadcrumb pages, from the root to this page. */
+export function breadcrumbTrail(site: Site, page: SitePage): SitePage[] {
+  const parent = site.pages.find(({ path }) => path === page.parent);
+  return parent === undefined ? [page] : [...breadcrumbTrail(site, parent), page];
 }
 
 function breadcrumbs(site: Site, page: SitePage): GraphNode[] {
-  const pages = trail(site, page);
+  const pages = breadcrumbTrail(site, page);
   if (pages.length < 2) return [];
   const id = `${page.url}#breadcrumb`;
   return [
     {
       "@id": id,
       "@type": "BreadcrumbList",
-      name: `Where “${page.title}” is`,
+      name: `Breadcrumbs for “${page.title}”`,
       numberOfItems: pages.length,
       itemListElement: pages.map((_, n) => ref(`${id}-${n + 1}`)),
     },
@@ -120,11 +119,11 @@ function breadcrumbs(site: Site, page: SitePage): GraphNode[] {
   ];
 }
 
-// The pages that list terms say so with their sets.
-const listing: readonly SitePage["kind"][] = ["areas", "services", "vocabulary", "home"];
+// Pages of these kinds link to the terms without being about them.
+const listingKinds: readonly SitePage["kind"][] = ["areas", "services", "vocabulary", "home"];
 
-function mentioned(site: Site, page: SitePage): string[] {
-  if (listing.includes(page.kind)) return [];
+function mentionedTerms(site: Site, page: SitePage): string[] {
+  if (listingKinds.includes(page.kind)) return [];
   return page.rendered.links.flatMap((href) => {
     const path = href.replace(/#.*$/, "");
     const target = site.pages.find((one) => one.path === path);
@@ -132,10 +131,10 @@ function mentioned(site: Site, page: SitePage): string[] {
   }).filter((id, n, all) => all.indexOf(id) === n);
 }
 
-/** The document of one page, as text that may stand in a `script` element. */
+/** Serializes a page's JSON-LD as text that is safe in a `script` element. */
 export function jsonLd(siteUrl: string, nodes: readonly GraphNode[]): string {
   const document = { "@context": "https://schema.org", "@graph": [...sharedNodes(siteUrl), ...nodes] };
-  // What a parser of HTML could take for the end of the element, or for the start of a comment.
+  // Escapes anything that an HTML parser could take for the end of the element or the start of a comment.
   return JSON.stringify(document).replace(
     /[<>&\u2028\u2029]/g,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -145,8 +144,8 @@ export function jsonLd(siteUrl: string, nodes: readonly GraphNode[]): string {
 const isReference = (value: unknown): value is Reference =>
   typeof value === "object" && value !== null && "@id" in value;
 
-/** The rows of a node: one of `entity`, and one of `edge` for each reference. */
-export function rowsOf(page: string, node: GraphNode): { entity: EntityRow; edges: EdgeRow[] } {
+/** Returns the rows for a node: one `entity`, and one `edge` per reference. */
+export function nodeRows(page: string, node: GraphNode): { entity: EntityRow; edges: EdgeRow[] } {
   const { "@id": id, "@type": type, name, description, url, ...others } = node;
   const properties: Record<string, unknown> = {};
   const edges: EdgeRow[] = [];
@@ -173,7 +172,7 @@ export function rowsOf(page: string, node: GraphNode): { entity: EntityRow; edge
   };
 }
 
-/** The order of SQLite's `BINARY` collation, which goes by bytes of UTF-8. */
+/** Compares two texts as SQLite's `BINARY` collation does, by their UTF-8 bytes. */
 export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

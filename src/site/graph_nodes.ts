@@ -1,4 +1,4 @@
-/** What each kind of page is about, as nodes of the site's graph: articles, APIs, terms, plans, kits, questions. */
+/** Builds the graph nodes for each kind of page: articles, APIs, terms, plans, kits, questions. */
 
 import { type ErrorRule, errors, formErrors } from "../contract/errors.ts";
 import { fieldNames, fields, flagNames, flags } from "../contract/fields.ts";
@@ -10,12 +10,10 @@ import type { Site, SitePage } from "./assemble.ts";
 import { extraMembers } from "./markdown.ts";
 import type { AreaPage, PageKind } from "./source.ts";
 
-/** A reference to another node. */
 export interface Reference {
   readonly "@id": string;
 }
 
-/** What a property may have. */
 export type PropertyValue =
   | string
   | number
@@ -24,43 +22,39 @@ export type PropertyValue =
   | Reference
   | readonly Reference[];
 
-/** A node. A property with `undefined` is none. */
+/** A node; properties that are `undefined` are omitted. */
 export interface GraphNode {
   readonly "@id": string;
   readonly "@type": string;
   readonly [property: string]: PropertyValue | undefined;
 }
 
-/** The name of the whole. */
 export const siteName = "Lead Intake Service";
 
-/** The language of all pages. */
 export const siteLanguage = "en";
 
-/** Refers to a node. */
 export const ref = (id: string): Reference => ({ "@id": id });
 
-/** The node of the term that a page is about. */
+/** Returns the id of the term that a page describes. */
 export function termId(page: { readonly url: string }): string {
   return `${page.url}#term`;
 }
 
-/** The node that a page is about, and those that it takes along. */
-export interface MainNodes {
+/** The page's main entity and related nodes. */
+interface MainNodes {
   readonly main: GraphNode | null;
   readonly further: readonly GraphNode[];
 }
 
-/** Makes the nodes of one kind of page. */
-export type Builder = (site: Site, page: SitePage) => MainNodes;
+/** Builds the nodes for one kind of page. */
+type Builder = (site: Site, page: SitePage) => MainNodes;
 
-/** Text of one line without its backticks. */
-export const plain = (text: string) => text.replaceAll("`", "");
-/** Any text as part of an `@id`. */
-export const fragment = (text: string) => encodeURIComponent(text.toWellFormed());
+const plain = (text: string) => text.replaceAll("`", "");
+/** Encodes text as part of an `@id`. */
+const fragment = (text: string) => encodeURIComponent(text.toWellFormed());
 
-/** A set of terms that one page defines in full. */
-export function termSet(
+/** Builds a set of terms that one page defines. */
+function termSet(
   page: SitePage,
   name: string,
   terms: readonly { readonly code: string; readonly description: string }[],
@@ -89,7 +83,7 @@ export function termSet(
   ];
 }
 
-/** A set whose terms have pages of their own. */
+/** Builds the set of terms that have their own pages. */
 function setOfPages(page: SitePage, name: string, terms: readonly { readonly url: string }[]): GraphNode {
   return {
     "@id": `${page.url}#set`,
@@ -101,22 +95,19 @@ function setOfPages(page: SitePage, name: string, terms: readonly { readonly url
   };
 }
 
-/** The page that lists the areas. */
-export const areas: Builder = (site, page) => ({
-  main: setOfPages(page, "project_area", site.areas.map(({ path }) => ({ url: urlOf(site, path) }))),
+const areas: Builder = (site, page) => ({
+  main: setOfPages(page, "project_area", site.areas.map(({ path }) => ({ url: pageUrl(site, path) }))),
   further: [],
 });
 
-/** The page that lists the services. */
-export const services: Builder = (site, page) => ({
+const services: Builder = (site, page) => ({
   main: setOfPages(page, "project_service", site.pages.filter(({ kind }) => kind === "service")),
   further: [],
 });
 
-const urlOf = (site: Site, path: string) => site.content.urls.site + path;
+const pageUrl = (site: Site, path: string) => site.content.urls.site + path;
 
-/** The page of one area. */
-export const area: Builder = (site, page) => {
+const area: Builder = (site, page) => {
   const term = page.area as AreaPage;
   return {
     main: {
@@ -128,15 +119,14 @@ export const area: Builder = (site, page) => {
       disambiguatingDescription: `${term.status} term of project_area`,
       termCode: term.area,
       url: page.url,
-      inDefinedTermSet: ref(urlOf(site, "/areas/#set")),
+      inDefinedTermSet: ref(pageUrl(site, "/areas/#set")),
       mainEntityOfPage: ref(`${page.url}#webpage`),
     },
     further: [],
   };
 };
 
-/** The page of one service. */
-export const service: Builder = (site, page) => ({
+const service: Builder = (site, page) => ({
   main: {
     "@id": termId(page),
     "@type": "DefinedTerm",
@@ -145,14 +135,14 @@ export const service: Builder = (site, page) => ({
     description: page.description,
     termCode: page.service ?? undefined,
     url: page.url,
-    inDefinedTermSet: ref(urlOf(site, "/services/#set")),
+    inDefinedTermSet: ref(pageUrl(site, "/services/#set")),
     mainEntityOfPage: ref(`${page.url}#webpage`),
   },
   further: [],
 });
 
-/** A page's sections under headings of the second level, as text. */
-export function sections(
+/** Returns a page's sections under second-level headings, as plain text. */
+function sections(
   page: SitePage,
 ): { readonly id: string; readonly title: string; readonly text: string }[] {
   const parts = page.markdown.split(/^## /m).slice(1);
@@ -164,8 +154,8 @@ export function sections(
   }));
 }
 
-/** The glossary: each section defines a term. */
-export const glossary: Builder = (_, page) => {
+/** Builds the nodes for the glossary, in which each section defines a term. */
+const glossary: Builder = (_, page) => {
   const entries = sections(page);
   const setId = `${page.url}#set`;
   return {
@@ -215,7 +205,7 @@ function offer(page: SitePage, plan: Plan): GraphNode[] {
     {
       "@id": `${id}-price`,
       "@type": "UnitPriceSpecification",
-      name: `${plan.name}: price a ${plan.interval}`,
+      name: `${plan.name}: price per ${plan.interval}`,
       price: amount,
       priceCurrency: "USD",
       unitText: plan.interval,
@@ -232,8 +222,7 @@ function offer(page: SitePage, plan: Plan): GraphNode[] {
 
 const customerId = (page: SitePage, plan: Plan) => `${page.url}#customer-${fragment(plan.customer)}`;
 
-/** The page of the plans. */
-export const plans: Builder = ({ content }, page) => {
+const plans: Builder = ({ content }, page) => {
   const customers = new Map(content.plans.map((plan) => [customerId(page, plan), plan.customerName]));
   return {
     main: {
@@ -328,7 +317,7 @@ const forms: Builder = (site, page) => {
     main,
     further: [
       techArticle(site, page, formsId(site)),
-      ...termSet(page, "errors", codes, "The machine codes of the forms' error body."),
+      ...termSet(page, "errors", codes, "The error codes of the forms endpoint."),
     ],
   };
 };
@@ -341,19 +330,19 @@ const envelope: Builder = (site, page) => {
   };
 };
 
-const answers: Builder = (site, page) => {
+const responses: Builder = (site, page) => {
   const codes = errorTerms(errors);
-  const observed = flagNames.map((code) => ({ code, description: flags[code] }));
+  const flagTerms = flagNames.map((code) => ({ code, description: flags[code] }));
   return {
     main: techArticle(site, page, apiId(site)),
     further: [
-      ...termSet(page, "errors", codes, "The machine codes of the intake's error body."),
-      ...termSet(page, "flags", observed, "Observations on an accepted lead."),
+      ...termSet(page, "errors", codes, "The error codes of the intake."),
+      ...termSet(page, "flags", flagTerms, "Observations about an accepted lead."),
     ],
   };
 };
 
-/** The names of languages, by those that blocks of code have; the command line has none. */
+/** The names of programming languages, by their names in code blocks; `sh` has none. */
 const programmingLanguages: Readonly<Record<string, string>> = {
   csharp: "C#",
   go: "Go",
@@ -438,7 +427,7 @@ const builders: Readonly<Record<PageKind, Builder>> = {
   api,
   forms,
   envelope,
-  answers,
+  responses,
   plans,
   vocabulary: article,
   areas,
@@ -452,7 +441,7 @@ const builders: Readonly<Record<PageKind, Builder>> = {
   unlisted: none,
 };
 
-/** What a page is about. */
+/** Builds a page's main nodes with the builder for the page's kind. */
 export function mainNodes(site: Site, page: SitePage): MainNodes {
   return builders[page.kind](site, page);
 }

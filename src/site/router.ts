@@ -1,23 +1,19 @@
-/** The site's routes: the files of one folder. */
+/** The site's routes. */
 
-import type { ReadBudget } from "../gate/rate.ts";
+import type { ReadRateLimiter } from "../gate/rate.ts";
 import { text } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import { staticFiles } from "../http/static/static_file.ts";
 import { searchHandler, searchPath } from "./search.ts";
 
-/** What the routes work with. */
 interface SiteParts {
   /** The folder that is served. */
   readonly dir: string;
-  /** Spent by every request: what is over it does not reach the disk. */
-  readonly reads: ReadBudget;
+  /** The limiter for all requests; a refused request does not reach the disk. */
+  readonly reads: ReadRateLimiter;
 }
 
-/**
- * What pages may do: the site's own files and styles, nothing of anybody else's. The JSON-LD in a page is data,
- * which `script-src` does not stop.
- */
+/** Pages load only the site's own files. `script-src` does not block JSON-LD, which is data. */
 const pagePolicy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -33,11 +29,11 @@ const headersOfType = {
     "Content-Security-Policy": pagePolicy,
     "Referrer-Policy": "strict-origin-when-cross-origin",
   },
-  // A picture that is opened by itself is a document, and may hold scripts.
+  // An SVG image that is opened directly is a document, which can contain scripts.
   "image/svg+xml": { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox" },
 };
 
-/** The surface's routes: `GET` and `HEAD` of every file and of the search; `OPTIONS` is 405 like any other method. */
+/** Routes `GET` and `HEAD` to the files and the search; any other method gets a 405. */
 export function siteRouter({ dir, reads }: SiteParts): Router {
   const files = staticFiles({
     folder: dir,
@@ -45,7 +41,7 @@ export function siteRouter({ dir, reads }: SiteParts): Router {
     headersOfType,
   });
   return new Router({
-    beforeReads: reads.refuseBy((headers) =>
+    beforeReads: reads.guard((headers) =>
       text(429, "Too many requests\n", { "Access-Control-Allow-Origin": "*", ...headers })
     ),
     notFound: () => text(404, "Not found\n"),

@@ -1,14 +1,13 @@
 /**
- * The site as one SQLite file: its schema, three queries to begin with, and how it is written.
+ * Defines the site as one SQLite file: the schema, example queries, and the function that writes the file.
  *
- * Everything in it is sorted before it comes here, so that equal sites are equal files. 4 KiB pages, because a client
- * that reads over HTTP fetches whole pages; tables without a rowid, because then a row lies in the index that finds it.
+ * Callers pass sorted rows, so equal sites produce equal files. SQLite pages are 4 KiB, because a client that reads over HTTP
+ * fetches whole pages. Tables without a rowid store each row in the primary-key index.
  */
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
-/** A row of `category`. */
 interface CategoryRow {
   readonly id: string;
   readonly parent: string | null;
@@ -17,7 +16,6 @@ interface CategoryRow {
   readonly description: string;
 }
 
-/** A row of `page`. */
 interface PageRow {
   readonly path: string;
   readonly url: string;
@@ -32,7 +30,6 @@ interface PageRow {
   readonly text: string;
 }
 
-/** A row of `entity`. */
 export interface EntityRow {
   readonly id: string;
   readonly type: string;
@@ -43,7 +40,6 @@ export interface EntityRow {
   readonly properties: string;
 }
 
-/** A row of `edge`. */
 export interface EdgeRow {
   readonly subject: string;
   readonly predicate: string;
@@ -51,7 +47,7 @@ export interface EdgeRow {
   readonly position: number | null;
 }
 
-/** All rows; parents before their children. */
+/** All rows, parents before their children. */
 export interface SiteDataRows {
   readonly category: readonly CategoryRow[];
   readonly page: readonly PageRow[];
@@ -59,43 +55,43 @@ export interface SiteDataRows {
   readonly edge: readonly EdgeRow[];
 }
 
-/** What `sqlite_master` has, but for what the search index keeps for itself. */
+/** The statements in `sqlite_master`, except those for the search index's internal tables. */
 export const siteDataSchema: readonly string[] = [
   `CREATE TABLE category (
   id TEXT PRIMARY KEY,
   parent TEXT REFERENCES category (id),  -- NULL at the top of the tree
-  position INTEGER NOT NULL UNIQUE,      -- each after its parent, in the order of the menus
+  position INTEGER NOT NULL UNIQUE,      -- display order, each after its parent
   name TEXT NOT NULL,
   description TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`,
   `CREATE TABLE page (
   id INTEGER PRIMARY KEY,
-  path TEXT NOT NULL UNIQUE,             -- below the site's address: /areas/roof/
-  url TEXT NOT NULL UNIQUE,              -- the canonical address
-  parent TEXT REFERENCES page (path),    -- the page above it in the breadcrumbs
+  path TEXT NOT NULL UNIQUE,             -- such as /areas/roof/
+  url TEXT NOT NULL UNIQUE,              -- the canonical URL
+  parent TEXT REFERENCES page (path),    -- the parent in the breadcrumbs
   category TEXT NOT NULL REFERENCES category (id),
   position INTEGER NOT NULL,             -- within its category
   title TEXT NOT NULL UNIQUE,
   description TEXT NOT NULL,
   lang TEXT NOT NULL,                    -- BCP 47
-  updated TEXT,                          -- YYYY-MM-DD; NULL when nobody wrote the page
+  updated TEXT,                          -- YYYY-MM-DD; NULL for generated pages
   markdown TEXT NOT NULL,
-  text TEXT NOT NULL                     -- the same without markup
+  text TEXT NOT NULL                     -- the page as plain text
 ) STRICT`,
   `CREATE TABLE entity (
   id TEXT PRIMARY KEY,                   -- the @id of the JSON-LD node
-  type TEXT NOT NULL,                    -- a type of schema.org
+  type TEXT NOT NULL,                    -- a schema.org type
   name TEXT,
   description TEXT,
   url TEXT,
-  page TEXT NOT NULL REFERENCES page (path),  -- whose JSON-LD has the node
+  page TEXT NOT NULL REFERENCES page (path),  -- the page whose JSON-LD contains the node
   properties TEXT NOT NULL CHECK (json_valid(properties))  -- the other literal properties, as a JSON object
 ) STRICT, WITHOUT ROWID`,
   `CREATE TABLE edge (
   subject TEXT NOT NULL REFERENCES entity (id),
-  predicate TEXT NOT NULL,               -- a property of schema.org
+  predicate TEXT NOT NULL,               -- a schema.org property
   object TEXT NOT NULL REFERENCES entity (id),
-  position INTEGER,                      -- from 0 in a list; NULL when the property has one value
+  position INTEGER,                      -- index in a list, from 0; NULL for a single value
   PRIMARY KEY (subject, predicate, object)
 ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX category_parent ON category (parent)`,
@@ -107,17 +103,15 @@ export const siteDataSchema: readonly string[] = [
   `CREATE VIRTUAL TABLE page_search USING fts5 (title, description, text, content='page', content_rowid='id', tokenize='porter unicode61')`,
 ];
 
-/** A question that the file answers. */
 interface ExampleQuery {
   readonly about: string;
   readonly sql: string;
 }
 
-/** Queries for `llms.txt` and the page about the file. Tests run them. */
+/** The queries in `llms.txt` and on the page about the file. The tests run them. */
 export const exampleQueries: readonly ExampleQuery[] = [
   {
-    about:
-      "Every project area that a lead can name, with what callers write for it and the page that explains it:",
+    about: "List every project area, with its synonyms and the page that describes it:",
     sql: `SELECT properties ->> '$.termCode' AS term, properties -> '$.alternateName' AS synonyms, url
 FROM entity
 WHERE type = 'DefinedTerm' AND id IN (
@@ -125,7 +119,7 @@ WHERE type = 'DefinedTerm' AND id IN (
 ORDER BY term`,
   },
   {
-    about: "Pages about a subject, the best first:",
+    about: "Search for pages, best match first:",
     sql: `SELECT page.title, page.url, snippet(page_search, 2, '', '', ' … ', 16) AS excerpt
 FROM page_search JOIN page ON page.id = page_search.rowid
 WHERE page_search MATCH 'duplicate OR idempotency'
@@ -133,7 +127,7 @@ ORDER BY bm25(page_search, 10.0, 5.0, 1.0)
 LIMIT 5`,
   },
   {
-    about: "What belongs to a roof: the areas and services that its page mentions:",
+    about: "List the areas and services that the page about roofs mentions:",
     sql: `SELECT mentioned.name, mentioned.url
 FROM entity AS roof
 JOIN entity AS part ON part.page = roof.page
@@ -144,12 +138,12 @@ ORDER BY edge.position`,
   },
 ];
 
-/** "LISD", so that `file` and others can tell what it is. */
+/** The text "LISD" as a number, by which tools such as `file` identify the format. */
 const applicationId = 0x4c495344;
-/** Of the schema above: raise it with every change that a reader could notice. */
+/** The version of the schema above. Increment it with every change that readers can see. */
 const schemaVersion = 1;
 
-/** Writes the file, which must not exist yet, and returns its schema: every statement that `sqlite_master` has. */
+/** Writes the file, which must not exist yet, and returns the statements in `sqlite_master`. */
 export function writeSiteData(file: string, rows: SiteDataRows): string[] {
   let schema: string[];
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: true });
@@ -171,16 +165,17 @@ export function writeSiteData(file: string, rows: SiteDataRows): string[] {
       commit;
       vacuum;
     `);
-    const made = database.prepare("select sql from sqlite_master where sql is not null order by rowid").all();
-    schema = made.map(({ sql }) => String(sql));
+    const stored = database.prepare("select sql from sqlite_master where sql is not null order by rowid")
+      .all();
+    schema = stored.map(({ sql }) => String(sql));
   } finally {
     database.close();
   }
-  forgetLibrary(file);
+  clearLibraryVersion(file);
   return schema;
 }
 
-/** Every row of a table has the same members, which are its columns. */
+/** Inserts rows, whose keys are the column names. */
 function insert(database: DatabaseSync, table: keyof SiteDataRows, rows: readonly object[]): void {
   const [first] = rows;
   if (first === undefined) return;
@@ -192,8 +187,8 @@ function insert(database: DatabaseSync, table: keyof SiteDataRows, rows: readonl
   for (const row of rows) statement.run(row as Record<string, SQLInputValue>);
 }
 
-/** Bytes 96 to 99 of the header say which version of SQLite wrote last, for curiosity only; two versions write alike. */
-function forgetLibrary(file: string): void {
+/** Clears header bytes 96 to 99, which contain the writer's SQLite version and which nothing reads. */
+function clearLibraryVersion(file: string): void {
   const handle = openSync(file, "r+");
   try {
     writeSync(handle, new Uint8Array(4), 0, 4, 96);

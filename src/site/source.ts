@@ -1,22 +1,23 @@
 /**
- * The Markdown sources of the site, as they stand in `src/site/pages/`.
+ * Reads the site's Markdown sources from `src/site/pages/`.
  *
- * A source opens with front matter: lines of `key: value` between two lines of `---`, nothing nested. It is YAML too, so a
- * value with a colon and a space in it stands in double quotes, with the escapes of JSON. `title`, `description` and `category` are required; a list is separated by commas.
+ * A source starts with front matter: lines of `key: value` between two lines of `---`, without nesting. The front matter is
+ * also valid YAML, so a value that contains a colon and a space is a JSON string. `title`, `description` and `category` are
+ * required.
  *
- * | Key           | What                                                                                  |
- * | ------------- | ------------------------------------------------------------------------------------- |
- * | `title`       | the page's name, its `h1`                                                             |
- * | `nav`         | a shorter name for menus and breadcrumbs; left out: the title                         |
- * | `description` | one sentence for search engines and for `llms.txt`                                    |
- * | `category`    | its place in the tree of `categories.ts`                                              |
- * | `updated`     | the day of the last change of substance, `2026-11-20`; there is no clock in the build |
- * | `order`       | a number that orders the pages of one category; left out: after those that have one   |
- * | `kind`        | what the page is about, for its graph: see {@linkcode PageKind}                       |
- * | `parent`      | the address of the page above it in the breadcrumbs; left out: that of the folder above  |
- * | `area`        | the term of `project_area` that the page explains                                     |
- * | `service`     | the value of `project_service` that the page explains                                 |
- * | `synonyms`    | a list: what callers write for that term                                              |
+ * | Key           | Meaning                                                                     |
+ * | ------------- | --------------------------------------------------------------------------- |
+ * | `title`       | the page's title and `h1`                                                   |
+ * | `nav`         | a shorter name for menus and breadcrumbs; default: the title                |
+ * | `description` | one sentence for search engines and `llms.txt`                              |
+ * | `category`    | the id of a category in `categories.ts`                                     |
+ * | `updated`     | the date of the last substantial change, such as `2026-11-20`               |
+ * | `order`       | the page's position within its category; default: after those that have one |
+ * | `kind`        | the kind of page, for its graph: see {@linkcode PageKind}                   |
+ * | `parent`      | the path of the parent in the breadcrumbs; default: the parent folder's     |
+ * | `area`        | the term of `project_area` that the page describes                          |
+ * | `service`     | the value of `project_service` that the page describes                      |
+ * | `synonyms`    | a comma-separated list of words that callers use for the term               |
  */
 
 import type { Plan } from "../store/serving/plans.ts";
@@ -24,14 +25,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What a page is about. Each kind has a builder in `graph.ts`. */
+/** The kinds of pages. Each has a builder in `graph_nodes.ts`. */
 const pageKinds = [
   "home",
   "article",
   "api",
   "forms",
   "envelope",
-  "answers",
+  "responses",
   "plans",
   "vocabulary",
   "areas",
@@ -45,12 +46,10 @@ const pageKinds = [
   "unlisted",
 ] as const;
 
-/** See {@linkcode pageKinds}. */
 export type PageKind = typeof pageKinds[number];
 
-/** One source. */
 export interface PageSource {
-  /** The page's address below the site's, with a slash at both ends. */
+  /** The page's path, such as `/areas/roof/`, or `/404.html`. */
   readonly path: string;
   readonly title: string;
   readonly nav: string;
@@ -63,7 +62,7 @@ export interface PageSource {
   readonly area: string | null;
   readonly service: string | null;
   readonly synonyms: readonly string[];
-  /** Markdown with `{{facts}}`, without the front matter. */
+  /** The Markdown after the front matter, with facts such as `{{key rate}}`. */
   readonly body: string;
 }
 
@@ -81,10 +80,9 @@ const keys = [
   "synonyms",
 ] as const;
 
-/** Where the sources are. */
 const pagesFolder = fileURLToPath(new URL("pages", import.meta.url));
 
-/** Reads every source below a folder, in the order of their addresses. */
+/** Reads every source in a folder and its subfolders, sorted by path. */
 export function readPageSources(folder: string = pagesFolder): PageSource[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((file) => file.replaceAll("\\", "/"))
@@ -94,30 +92,32 @@ export function readPageSources(folder: string = pagesFolder): PageSource[] {
 }
 
 /**
- * Takes one source apart. `file` is its path below the folder.
+ * Parses a source. `file` is its path relative to the folder.
  *
- * @throws {Error} naming the file, when the front matter is not as described above
+ * @throws {Error} that names the file if the front matter is invalid
  */
 export function parsePageSource(file: string, text: string): PageSource {
-  const wrong = (what: string) => new Error(`${file}: ${what}`);
+  const fault = (what: string) => new Error(`${file}: ${what}`);
   const match = /^---\n([\s\S]*?\n)---\n([\s\S]*)$/.exec(text.replaceAll("\r\n", "\n"));
-  if (match === null) throw wrong("there is no front matter");
+  if (match === null) throw fault("the front matter is missing");
   const values = new Map<string, string>();
   for (const line of (match[1] as string).trimEnd().split("\n")) {
     const [, key = "", value = ""] = /^([a-z]+):\s*(.*?)\s*$/.exec(line) ?? [];
-    if (!(keys as readonly string[]).includes(key)) throw wrong(`the front matter has the line ${line}`);
-    if (values.has(key)) throw wrong(`${key} stands twice in the front matter`);
+    if (!(keys as readonly string[]).includes(key)) throw fault(`the front matter has the line ${line}`);
+    if (values.has(key)) throw fault(`the front matter has ${key} twice`);
     values.set(key, value.startsWith('"') ? JSON.parse(value) : value);
   }
   const required = (key: typeof keys[number]) => {
     const value = values.get(key) ?? "";
-    if (value === "") throw wrong(`the front matter has no ${key}`);
+    if (value === "") throw fault(`the front matter has no ${key}`);
     return value;
   };
   const kind = values.get("kind") ?? "article";
-  if (!(pageKinds as readonly string[]).includes(kind)) throw wrong(`there is no kind ${kind}`);
+  if (!(pageKinds as readonly string[]).includes(kind)) throw fault(`the kind ${kind} does not exist`);
   const updated = values.get("updated") ?? null;
-  if (updated !== null && !/^\d{4}-\d\d-\d\d$/.test(updated)) throw wrong(`updated is no day: ${updated}`);
+  if (updated !== null && !/^\d{4}-\d\d-\d\d$/.test(updated)) {
+    throw fault(`updated is not a date: ${updated}`);
+  }
   return {
     path: pathOfFile(file),
     title: required("title"),
@@ -135,20 +135,20 @@ export function parsePageSource(file: string, text: string): PageSource {
   };
 }
 
-/** `areas/roof.md` is `/areas/roof/`, `intake/index.md` is `/intake/`; `404.md` stays a file. */
+/** Maps `areas/roof.md` to `/areas/roof/` and `intake/index.md` to `/intake/`; `404.md` maps to `/404.html`. */
 function pathOfFile(file: string): string {
   if (file === "404.md") return "/404.html";
   const path = file.replace(/\.md$/, "").replace(/(^|\/)index$/, "");
   return path === "" ? "/" : `/${path.replace(/\/$/, "")}/`;
 }
 
-/** A term of `project_area` that is in force. */
+/** A term of `project_area` that is not retired. */
 interface SiteArea {
   readonly area: string;
   readonly status: "confirmed" | "proposed";
 }
 
-/** The public base addresses, without a slash at the end. */
+/** The public base URLs, without a trailing slash. */
 export interface SiteUrls {
   readonly site: string;
   readonly intake: string;
@@ -156,19 +156,19 @@ export interface SiteUrls {
   readonly subscription: string;
 }
 
-/** Everything that a build depends on. Equal content makes equal bytes. */
+/** The input of a build. The same content produces the same bytes. */
 export interface SiteContent {
   readonly sources: readonly PageSource[];
   readonly areas: readonly SiteArea[];
   readonly plans: readonly Plan[];
   readonly urls: SiteUrls;
-  /** Whom partners write to about a key; left out: nobody is named. */
+  /** The email address from which partners can request a key; if omitted, pages name none. */
   readonly contact?: string | null;
-  /** Plans can be bought at the subscription's address. */
+  /** Whether plans can be bought at the subscription host. */
   readonly isSold?: boolean;
 }
 
-/** An area with the page that explains it. */
+/** An area with the path of its page. */
 export interface AreaPage extends SiteArea {
   readonly path: string;
   readonly synonyms: readonly string[];

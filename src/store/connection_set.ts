@@ -1,164 +1,168 @@
 /**
- * Connections of a pool that are opened and discarded together. Adds to postgres.js the server's reported role, and
- * the cancellation of statements whose connection is discarded.
+ * Opens and discards a pool's connections together, tracks whether the server accepts writes, and cancels the
+ * statements that run on discarded connections.
  */
 
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
 import type postgres from "postgres";
-import { type ServerAt, socketPath } from "./address.ts";
+import { type ServerEndpoint, socketPath } from "./address.ts";
 import { connectTo } from "./connect.ts";
 import type { Primary } from "./primary.ts";
-import { refusedWith, Unavailable } from "./unavailable.ts";
+import { sqlStateOf, Unavailable } from "./unavailable.ts";
 
 export interface PoolOptions {
-  /** Shared by the pools of a process. */
+  /** Finds the server that accepts writes. All pools of a process share one instance. */
   readonly primary: Primary;
-  /** Shown in `pg_stat_activity`. */
+  /** The pool's name, which `pg_stat_activity` shows after `lead-intake`. */
   readonly name: string;
   readonly connectionsMax: number;
-  /** The server cancels a statement after this time, so that one we gave up does not commit much later. */
+  /** The server cancels a statement after this time, so that no statement commits long after its caller's deadline. */
   readonly statementTimeoutMs: number;
-  /** Whether the store is known to be unavailable, which shortens deadlines and fails statements at once. */
-  readonly isAway?: () => boolean;
-  /** More server settings for these connections, such as the planner's. */
+  /**
+   * Returns whether the store is known to be unavailable. If so, deadlines are shorter, and once a statement got no
+   * response, all statements fail at once.
+   */
+  readonly isUnavailable?: () => boolean;
+  /** Additional server settings for these connections, such as planner settings. */
   readonly settings?: Readonly<Record<string, string | number>>;
-  /** Receives every notice of severity WARNING. */
+  /** Called with the text of every WARNING from the server, except those about changed collations. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** Pause after a lost connection and between attempts to connect. */
+/** The pause after a lost connection and between attempts to connect. */
 export const reconnectPauseMs = 200;
 
-// Share of a statement's time in which it waits for a lock: the failure then names the lock (55P03) instead of a slow
-// server (57014).
-const lockTimeShare = 0.8;
+// The lock timeout as a share of the statement timeout. It is shorter, so that a wait for a lock ends with the error
+// for locks (55P03) and not with the one for slow statements (57014).
+const lockTimeoutShare = 0.8;
 
-/** Tracks from the parameters that a server reports whether it takes writes. */
+/** Tracks whether a server accepts writes, from the parameters that the server reports. */
 export class ServerRole {
   #isStandby = false;
-  #isHeldToReading = false;
+  #isReadOnlyByDefault = false;
 
-  /** A parameter as postgres.js reports it; PostgreSQL 14 and later report both. */
+  /** Records a parameter that the server reported. PostgreSQL 14 and later report the two used here. */
   report(parameter: string, value: string): void {
     if (parameter === "in_hot_standby") this.#isStandby = value === "on";
-    if (parameter === "default_transaction_read_only") this.#isHeldToReading = value === "on";
+    if (parameter === "default_transaction_read_only") this.#isReadOnlyByDefault = value === "on";
   }
 
   get isReadOnly(): boolean {
-    return this.#isStandby || this.#isHeldToReading;
+    return this.#isStandby || this.#isReadOnlyByDefault;
   }
 }
 
-interface Running {
+interface RunningStatement {
   readonly startedAtMs: number;
   query: unknown;
-  /** Fails the statement for its caller. */
+  /** Rejects the caller's promise. */
   fail: (error: Unavailable) => void;
 }
 
-/** Connections of a pool to one server, opened on demand. */
+/** A pool's connections to one server, opened on demand. */
 export class ConnectionSet {
   readonly openedAtMs: number = performance.now();
   readonly #options: PoolOptions;
   readonly #onClose: () => void;
   /** Resolves when connections may be opened. */
-  readonly #opens: Promise<void>;
-  readonly #running = new Set<Running>();
+  readonly #delay: Promise<void>;
+  readonly #running = new Set<RunningStatement>();
   readonly #role = new ServerRole();
   #wasRefusedAsReadOnly = false;
   #isDiscarded = false;
-  #server: ServerAt | null = null;
+  #server: ServerEndpoint | null = null;
   #sql: postgres.Sql | null = null;
 
-  // postgres.js queries the array types on each new connection, and nobody handles that query's failure (see
-  // isDriverTypeQuery). They are the same everywhere, so the first answer is kept.
+  // postgres.js queries the array types on each new connection and does not handle a failure of that query (see
+  // isDriverTypeQuery). The result is always the same, so all connections share it.
   static #arrayTypes: postgres.Sql["options"] | null = null;
 
-  /** `onClose` runs when one of the connections has ended. */
+  /** `onClose` runs whenever a connection ends. */
   constructor(options: PoolOptions, { afterMs, onClose }: { afterMs: number; onClose: () => void }) {
     this.#options = options;
     this.#onClose = onClose;
-    this.#opens = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
+    this.#delay = afterMs === 0 ? Promise.resolve() : new Promise<void>((open) => setTimeout(open, afterMs));
   }
 
   async #open(): Promise<postgres.Sql> {
-    await this.#opens;
+    await this.#delay;
     if (this.#sql !== null) return this.#sql;
     const server = await this.#options.primary.find();
-    if (this.#isDiscarded) throw discarded();
+    if (this.#isDiscarded) throw discardedError();
     this.#server = server;
     return this.#sql ??= this.#connect(server);
   }
 
-  #connect(server: ServerAt): postgres.Sql {
+  #connect(server: ServerEndpoint): postgres.Sql {
     const { primary, name, connectionsMax, statementTimeoutMs, onWarning, settings } = this.#options;
-    const known = ConnectionSet.#arrayTypes;
+    const knownTypes = ConnectionSet.#arrayTypes;
     const sql = connectTo(primary.address, server, {
       max: connectionsMax,
       connect_timeout: 2,
-      // In seconds. The default grows to 20, longer than a request's deadline.
+      // In seconds. The default grows to 20 s, longer than a request's deadline.
       backoff: () => reconnectPauseMs / 1000,
       max_lifetime: 1800,
       idle_timeout: 0,
-      fetch_types: known === null,
+      fetch_types: knownTypes === null,
       onclose: this.#onClose,
       onparameter: (parameter: string, value: string) => {
-        // A pooler reports what some server told it once.
+        // A pooler may report the parameters of an earlier server connection.
         if (!primary.address.isPooled) this.#role.report(parameter, value);
       },
       onnotice: (notice) => {
-        // Not about a statement: the operating system's collations changed after the database was created.
+        // Ignored, because the server repeats its warning about changed collations for every connection.
         if (notice.routine === "CheckMyDatabase") return;
         if (notice.severity === "WARNING") onWarning?.(notice.message ?? "");
       },
       connection: {
         application_name: `lead-intake ${name}`,
         synchronous_commit: "on",
-        // accept() and key revocation rely on it: a statement sees what committed before the statement began.
+        // accept() and key revocation need each statement to see everything committed before the statement started.
         default_transaction_isolation: "read committed",
         statement_timeout: statementTimeoutMs,
-        lock_timeout: Math.round(statementTimeoutMs * lockTimeShare),
-        // Compiling the report took 1.6 s, running it 0.05 s.
+        lock_timeout: Math.round(statementTimeoutMs * lockTimeoutShare),
+        // For the report, JIT compilation took 1.6 s and execution 0.05 s.
         jit: "off",
-        // Cancels the statement of a client that is gone, even while it waits for a lock.
+        // Makes the server cancel a disconnected client's statement, even while the statement waits for a lock.
         client_connection_check_interval: 1_000,
         ...settings,
       },
     });
-    if (known !== null) {
-      Object.assign(sql.options.parsers, known.parsers);
-      Object.assign(sql.options.serializers, known.serializers);
+    if (knownTypes !== null) {
+      Object.assign(sql.options.parsers, knownTypes.parsers);
+      Object.assign(sql.options.serializers, knownTypes.serializers);
     }
     return sql;
   }
 
-  /** Whether its server is known to take no writes. */
+  /** Whether the server is known to reject writes. */
   get isReadOnly(): boolean {
     return this.#role.isReadOnly || this.#wasRefusedAsReadOnly;
   }
 
-  /** Whether it is connected to a server that is no longer the known primary. */
+  /** Whether the primary is known and is not the server of these connections. */
   get isOnOldPrimary(): boolean {
     const { current } = this.#options.primary;
     return this.#server !== null && current !== null && current !== this.#server;
   }
 
-  get running(): readonly Running[] {
+  get running(): readonly RunningStatement[] {
     return [...this.#running];
   }
 
   /**
    * Runs a statement and returns its rows.
    *
-   * @throws {Unavailable} when the set is discarded meanwhile
+   * @throws {Unavailable} when the connections are discarded before the statement has ended
+   * @throws {Error} from the driver, when the statement fails
    */
   async run<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#isDiscarded) throw discarded();
-    const running: Running = { startedAtMs: performance.now(), query: null, fail: () => {} };
+    if (this.#isDiscarded) throw discardedError();
+    const running: RunningStatement = { startedAtMs: performance.now(), query: null, fail: () => {} };
     this.#running.add(running);
     try {
-      // Not a race with one promise of the set: that would retain the rows of every statement.
+      // Rejected: Promise.race with one promise for the whole set, which would retain every statement's rows.
       const rows = await new Promise<T>((resolve, reject) => {
         running.fail = reject;
         this.#open().then((sql) => {
@@ -169,46 +173,46 @@ export class ConnectionSet {
       });
       const options = this.#sql?.options as postgres.Sql["options"];
       ConnectionSet.#arrayTypes ??= options;
-      // For connections that this set has yet to open.
+      // Affects the connections that this driver instance opens later.
       options.fetch_types = false;
       releaseParameters(running.query);
-      // Takes the rows out of the result, which would retain them.
+      // Moves the rows out of the driver's result, which would otherwise retain them.
       return Array.isArray(rows) ? rows.splice(0) as T : rows;
     } catch (error) {
-      if (refusedWith(error) === "25006") this.#wasRefusedAsReadOnly = true;
+      if (sqlStateOf(error) === "25006") this.#wasRefusedAsReadOnly = true;
       throw error;
     } finally {
       this.#running.delete(running);
     }
   }
 
-  /** Its server was silent, disappeared or takes no writes: search for the primary before the next connection. */
+  /** Makes the next connection attempt search for the primary again, if the URL has several servers. */
   invalidatePrimary(): void {
     if (this.#server !== null) this.#options.primary.invalidate(this.#server);
   }
 
-  hasAny(statements: readonly Running[]): boolean {
+  hasAny(statements: readonly RunningStatement[]): boolean {
     return statements.some((statement) => this.#running.has(statement));
   }
 
   /**
-   * Closes the connections, fails what runs, and has the server cancel it: a backend that waits for a synchronous
-   * standby notices neither its client's end nor its timeout, and would occupy a connection.
+   * Closes the connections, fails the running statements, and cancels them on the server: a backend that waits for a
+   * synchronous standby notices neither a disconnected client nor a timeout, and would occupy a connection.
    */
   async discard(): Promise<void> {
     this.#isDiscarded = true;
-    for (const { fail } of this.#running) fail(discarded());
+    for (const { fail } of this.#running) fail(discardedError());
     if (this.#server === null || this.#sql === null) return;
-    const cancelled = this.#cancelRunning(this.#server);
-    // A pooler forgets the statement with its client, so cancel first. A server would go on with the next queued
-    // statement, whose caller was told that it failed: close first.
-    if (this.#options.primary.address.isPooled) await cancelled;
+    const canceled = this.#cancelRunning(this.#server);
+    // A pooler loses track of a statement whose client disconnects, so cancel before closing. Without a pooler, close at
+    // once, so that the canceled backend does not run the next queued statement, which has already failed for its caller.
+    if (this.#options.primary.address.isPooled) await canceled;
     await this.#sql.end({ timeout: 0 }).catch(() => {});
-    await cancelled;
+    await canceled;
   }
 
   // Rejected: the query's own cancel(), whose connection failure cannot be caught and ends the process.
-  async #cancelRunning(server: ServerAt): Promise<void> {
+  async #cancelRunning(server: ServerEndpoint): Promise<void> {
     const backends = new Map<number, number>();
     for (const { query } of this.#running) {
       const state = (query as { state?: { pid: number | null; secret: number } } | null)?.state;
@@ -218,12 +222,12 @@ export class ConnectionSet {
   }
 }
 
-// A server takes the sixteen bytes at once.
+// A healthy server reads the 16 bytes immediately.
 const cancelTimeoutMs = 2_000;
 
-/** Sends a server a cancel request for one of its backends. Plain text, which PostgreSQL accepts even if logins need TLS. */
+/** Sends an unencrypted cancel request for a backend, which PostgreSQL accepts even if logins require TLS. */
 function cancelBackend(
-  server: ServerAt,
+  server: ServerEndpoint,
   { pid, secret }: { pid: number; secret: number },
 ): Promise<void> {
   const message = Buffer.alloc(16);
@@ -236,18 +240,16 @@ function cancelBackend(
   socket.unref();
   socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
   socket.on("error", () => {});
-  const closed = new Promise<void>((settle) => socket.once("close", () => settle()));
-  // The server closes: a pooler takes an end on our side for a client that gave up.
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  // The server closes the connection. If we closed it, a pooler would ignore the request.
   socket.write(message);
   socket.resume();
   return closed;
 }
 
 /**
- * Drops the parameters of an answered postgres.js query.
- *
- * Chosen: V8 frees such self-referencing objects only in a major collection, and with them the text of a whole batch:
- * 80 % of the intake's garbage (Node 20 and 24).
+ * Clears the parameters of a completed postgres.js query. The query references itself, so V8 frees it only in a major
+ * collection; a batch's text would stay in memory until then: 80 % of the intake's garbage (Node 20 and 24).
  */
 function releaseParameters(query: unknown): void {
   if (query instanceof Promise && "args" in query) {
@@ -255,6 +257,6 @@ function releaseParameters(query: unknown): void {
   }
 }
 
-function discarded(): Unavailable {
+function discardedError(): Unavailable {
   return new Unavailable("the connection was discarded");
 }

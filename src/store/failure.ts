@@ -1,21 +1,20 @@
-/**
- * Explains failures of the store to operators, in one table for the services, `ctl` and the migration. Never prints a
- * connection string, which holds a password.
- */
+/** Describes failures of the store for operators, without connection strings, which contain passwords. */
 
 import postgres from "postgres";
-import { namesOf, parseDatabaseUrl } from "./address.ts";
+import { formatServers, parseDatabaseUrl } from "./address.ts";
 import { describeError, Unavailable } from "./pool.ts";
 import { NoPrimary } from "./unavailable.ts";
 
-/** What a failure means for the operator. */
 export interface StoreFailure {
   /**
-   * `no_primary`: no server of several takes writes. `pooler`: it was not declared. `given_up`, `locked`: the server
-   * cancelled the statement, which had no effect. `outcome_unknown`: it may have had one.
+   * `no_connection`: the server refuses new connections at the moment. `no_primary`: none of several servers accepts
+   * writes. `pooler`: the URL is a pooler's but lacks `?pooler=transaction`. `cancelled`, `locked`: the server canceled
+   * the statement, which had no effect. `outcome_unknown`: the statement may have taken effect.
    */
   readonly kind:
     | "unreachable"
+    | "no_connection"
+    | "no_resources"
     | "no_primary"
     | "pooler"
     | "login_refused"
@@ -23,11 +22,11 @@ export interface StoreFailure {
     | "not_migrated"
     | "not_permitted"
     | "read_only"
-    | "given_up"
+    | "cancelled"
     | "locked"
     | "outcome_unknown"
     | "other";
-  /** Safe to print. */
+  /** An error code or a description, without secrets. */
   readonly code: string;
 }
 
@@ -39,14 +38,15 @@ const byState: readonly (readonly [RegExp, StoreFailure["kind"]])[] = [
   [/^42501$/, "not_permitted"],
   [/^25006$/, "read_only"],
   [/^55P03$/, "locked"],
-  [/^(57014|40P01)$/, "given_up"],
-  [/^(57P03|53)/, "unreachable"],
+  [/^(57014|40P01)$/, "cancelled"],
+  [/^(57P03|53300)$/, "no_connection"],
+  [/^53/, "no_resources"],
 ];
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EPERM|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|ETIMEDOUT|EAFNOSUPPORT)$/;
 
-/** Classifies an error, or returns `null` when it is not a failure of the store. */
-export function storeFailure(error: unknown): StoreFailure | null {
+/** Classifies an error; returns `null` for an error that is not a failure of the store. */
+export function classifyStoreFailure(error: unknown): StoreFailure | null {
   const cause = error instanceof Unavailable && error.cause !== undefined ? error.cause : error;
   if (cause instanceof postgres.PostgresError) {
     if (cause.code === "08P01" && /startup parameter/.test(cause.message)) {
@@ -66,63 +66,64 @@ export function storeFailure(error: unknown): StoreFailure | null {
 export interface DatabaseSetting {
   readonly databaseUrl: string;
   readonly name: string;
-  /** The role whose rights the program needs; default: the schema's owner. */
-  readonly group?: string;
+  /** The role whose rights the program needs. Default: the schema's owner. */
+  readonly requiredRole?: string;
 }
 
-/** What failed and how to fix it, with the code, without a full stop. */
-export function failureSentence(
+/** Returns one sentence, without a final period: what failed and, if known, how to fix it. */
+export function describeStoreFailure(
   failure: StoreFailure,
   setting: DatabaseSetting,
 ): string {
   const { code } = failure;
   const { name } = setting;
-  const { host, database, user } = place(setting.databaseUrl);
+  const { host, database, user } = parseConnectionTarget(setting.databaseUrl);
   switch (failure.kind) {
     case "unreachable":
-      return `The database at ${host} cannot be reached (${code}); check that it is running and that ${name} names it`;
+      return `The database at ${host} cannot be reached (${code}); check that it is running and that ${name} is correct`;
+    case "no_connection":
+      return `The database at ${host} accepts no connections at the moment (${code}): it has none left, or it is starting or stopping`;
+    case "no_resources":
+      return `The database at ${host} lacks disk space or memory (${code}); check both on its machine`;
     case "no_primary":
-      return `None of the servers in ${name} takes writes (${code}); check that one of them is the primary`;
+      return `None of the servers in ${name} accepts writes (${code}); check that one of them is the primary`;
     case "pooler":
-      return `${name} names a pooler that refuses connection settings (${code}); add ?pooler=transaction to it`;
+      return `${name} is the URL of a pooler that refuses connection settings (${code}); add ?pooler=transaction to it`;
     case "login_refused":
-      return `The database at ${host} refuses the login of ${user} (${code}); check user and password in ${name}`;
+      return `The database at ${host} refuses the login of ${user} (${code}); check the user and password in ${name}`;
     case "no_such_database":
-      return `There is no database ${database} at ${host} (${code}); check ${name}, or create it and run: npm run migrate`;
+      return `There is no database ${database} at ${host} (${code}); check ${name}, or create the database and run: npm run migrate`;
     case "not_migrated":
       return `The database ${database} at ${host} is not migrated for this program (${code}); run: npm run migrate`;
     case "not_permitted":
-      return `The database role ${user} may not do this (${code}); ${
-        setting.group === undefined
+      return `The database role ${user} lacks a privilege for this command (${code}); ${
+        setting.requiredRole === undefined
           ? "use the role that owns the schema"
-          : `run as the role that owns the schema: grant ${setting.group} to ${user}`
+          : `as the role that owns the schema, run: grant ${setting.requiredRole} to ${user}`
       }`;
     case "read_only":
-      return `The database at ${host} is read-only; check that ${name} names the primary`;
-    case "given_up":
-      return `The database cancelled the statement (${code})`;
+      return `The database at ${host} is read-only; check that ${name} is the URL of the primary`;
+    case "cancelled":
+      return `The database canceled the statement (${code})`;
     case "locked":
-      return `Another session of the database ${database} at ${host} holds a lock that this needs (${code}); pg_stat_activity shows it, often as idle in transaction`;
+      return `Another session of the database ${database} at ${host} holds a lock that this command needs (${code}); pg_stat_activity shows it, often as idle in transaction`;
     case "outcome_unknown":
-      return `The database at ${host} did not answer (${code})`;
+      return `The database at ${host} did not respond (${code})`;
     case "other":
       return `The database refused the statement (${code})`;
   }
 }
 
-/** As {@linkcode storeFailure}, but `null` for a bare code such as `EACCES`, which may be a listener's. */
-export function certainStoreFailure(error: unknown): StoreFailure | null {
-  const isCertain = error instanceof Unavailable ||
-    error instanceof postgres.PostgresError;
-  return isCertain ? storeFailure(error) : null;
+/** Like {@linkcode classifyStoreFailure}, but returns `null` for system errors, such as a listener's `EACCES`. */
+export function unambiguousStoreFailure(error: unknown): StoreFailure | null {
+  const isOfStore = error instanceof Unavailable || error instanceof postgres.PostgresError;
+  return isOfStore ? classifyStoreFailure(error) : null;
 }
 
-function place(
-  databaseUrl: string,
-): { host: string; database: string; user: string } {
+function parseConnectionTarget(databaseUrl: string): { host: string; database: string; user: string } {
   const address = parseDatabaseUrl(databaseUrl);
   return {
-    host: namesOf(address),
+    host: formatServers(address),
     database: address.database ?? "postgres",
     user: address.user ?? "the default user",
   };

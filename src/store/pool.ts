@@ -1,10 +1,10 @@
 /**
- * A pool of PostgreSQL connections that adds to postgres.js a deadline for every statement, and new connections after
- * a missed deadline, a lost connection, or a read-only server.
+ * Gives every postgres.js statement a deadline, and opens new connections after a missed deadline, a lost connection or
+ * a read-only response.
  *
- * Every function of the store throws what Pool.run throws. There are no transactions: every durable write is one call
- * of a SQL function, because a connection that dies inside `sql.begin` can commit a later statement outside its
- * transaction (postgres.js issues 1154, 1186, 1208, 1216).
+ * Unless documented otherwise, functions in src/store throw what Pool.run throws. Every durable write is one call to a
+ * SQL function, because postgres.js may commit a later statement outside its transaction if a connection is lost inside
+ * `sql.begin` (issues 1154, 1186, 1208, 1216).
  */
 
 import type postgres from "postgres";
@@ -14,28 +14,26 @@ import { asUnavailable, describeError, isConnectionLoss, Unavailable } from "./u
 export { describeError, Unavailable };
 export type { PoolOptions };
 
-// Deadline while the store is known to be unavailable.
-const awayDeadlineMs = 500;
-// How long a statement may run after one of its connections ended, until it counts as forgotten by the driver.
-const forgottenAfterMs = 500;
-// The driver's connect_timeout.
+// The deadline while the store is known to be unavailable.
+const outageDeadlineMs = 500;
+// A statement that is still running this long after a connection ended counts as lost by the driver.
+const lostAfterMs = 500;
+// The driver's connect_timeout (connection_set.ts).
 const connectDeadlineMs = 2_000;
 /**
- * How long connections to a read-only server are kept before the primary is looked up again.
+ * How long connections to a read-only server are used before the next search for the primary.
  *
- * Chosen: 1 s, because leads are to be accepted within two seconds of a failover, without flooding a server with
- * logins.
+ * Chosen: 1 s, so that leads are accepted within two seconds of a failover, but servers are not flooded with logins.
  */
-export const readOnlyStayMs = 1_000;
+export const readOnlyUseMs = 1_000;
 
-/** Connections to one database for one purpose, so that slow statements elsewhere do not delay them. */
+/** Connections to one database for one purpose, so that slow statements for other purposes do not delay its statements. */
 export class Pool {
   readonly #options: PoolOptions;
   #connections: ConnectionSet;
-  #closed = false;
-  /** The last statement to end got no answer. */
-  #silent = false;
-
+  #isClosed = false;
+  /** Whether a statement got no response, and none has succeeded since. */
+  #isSilent = false;
   #warnings = 0;
 
   constructor(options: PoolOptions) {
@@ -49,7 +47,7 @@ export class Pool {
     this.#connections = this.#open();
   }
 
-  /** Whether a pooler is in between, so that no session setting holds. */
+  /** Whether the database URL is a pooler's, so that session settings have no effect. */
   get isPooled(): boolean {
     return this.#options.primary.address.isPooled;
   }
@@ -57,7 +55,7 @@ export class Pool {
   #open(afterMs = 0): ConnectionSet {
     const connections: ConnectionSet = new ConnectionSet(this.#options, {
       afterMs,
-      onClose: () => this.#checkForgotten(connections),
+      onClose: () => this.#checkLost(connections),
     });
     return connections;
   }
@@ -65,63 +63,63 @@ export class Pool {
   /**
    * Runs one statement and returns its rows.
    *
-   * @throws {Unavailable} after `deadlineMs`, when the store is unavailable or read-only, or when a warning came with
-   * the commit (a cancelled wait for a synchronous standby): whether the statement took effect is unknown
+   * @throws {Unavailable} after `deadlineMs`, when the store is unavailable or read-only, when the pool is closed, or
+   * when the server sent a warning (a canceled wait for a synchronous standby): the statement may have taken effect
    * @throws {postgres.PostgresError} when the server refuses the statement, which had no effect
    */
   async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#closed) throw new Unavailable("the pool is closed");
-    const isAway = this.#options.isAway?.() ?? false;
-    if (isAway && this.#silent) throw new Unavailable("the store is unavailable");
-    const boundMs = isAway ? Math.min(deadlineMs, awayDeadlineMs) : deadlineMs;
+    if (this.#isClosed) throw new Unavailable("the pool is closed");
+    const isUnavailable = this.#options.isUnavailable?.() ?? false;
+    if (isUnavailable && this.#isSilent) throw new Unavailable("the store is unavailable");
+    const boundMs = isUnavailable ? Math.min(deadlineMs, outageDeadlineMs) : deadlineMs;
     const connections = this.#current();
     const warningsBefore = this.#warnings;
     let isLate = false;
-    const answered = startDeadline(boundMs, () => {
+    const stopDeadline = startDeadline(boundMs, () => {
       isLate = true;
-      this.#silent = true;
+      this.#isSilent = true;
       this.#replace(connections);
     });
     try {
       const rows = await connections.run(statement);
-      this.#silent = false;
+      this.#isSilent = false;
       if (this.#warnings !== warningsBefore) throw new Unavailable("the commit returned a warning");
       return rows;
     } catch (error) {
       if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);
-      if (isLate) throw new Unavailable(`no answer within ${boundMs} ms`);
+      if (isLate) throw new Unavailable(`no response within ${boundMs} ms`);
       throw asUnavailable(error) ?? error;
     } finally {
-      answered();
+      stopDeadline();
     }
   }
 
-  /** Opens a connection ahead of use. The first statement reports any failure. */
+  /** Opens a connection ahead of use. Ignores a failure, which the first statement will report. */
   async connect(): Promise<void> {
     await this.run(connectDeadlineMs, (sql) => sql`select`).catch(() => {});
   }
 
   #current(): ConnectionSet {
     const { isReadOnly, openedAtMs } = this.#connections;
-    if (isReadOnly && performance.now() - openedAtMs >= readOnlyStayMs) {
+    if (isReadOnly && performance.now() - openedAtMs >= readOnlyUseMs) {
       this.#connections.invalidatePrimary();
-      this.renew(awayDeadlineMs);
+      this.renew(outageDeadlineMs);
     }
     return this.#connections;
   }
 
-  // A statement on a silent connection never settles, and after a lost connection postgres.js 3.4.9 may send the next
-  // one into the dead socket and wait forever (issue 1130): discard the connections.
+  // A statement on a silent connection never settles, and after a lost connection, postgres.js 3.4.9 may write the next
+  // statement to the dead socket and wait forever (issue 1130).
   #replace(connections: ConnectionSet, pauseMs = 0): void {
-    if (this.#connections !== connections || this.#closed) return;
+    if (this.#connections !== connections || this.#isClosed) return;
     connections.invalidatePrimary();
     this.#connections = this.#open(pauseMs);
     void connections.discard();
   }
 
-  /** Gives every further statement a new connection; statements under way have `graceMs` milliseconds to finish. */
+  /** Opens new connections for further statements; running statements have `graceMs` to finish. */
   renew(graceMs: number): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     const old = this.#connections;
     this.#connections = this.#open();
     if (old.running.length === 0) void old.discard();
@@ -129,33 +127,33 @@ export class Pool {
   }
 
   /**
-   * Moves to the new primary, failing what runs on the old one; also renews idle connections, whose name may have
-   * moved.
+   * Moves to a new primary and fails the statements on the old one. Without a new primary, renews the connections if no
+   * statement is running, because the server's host name may have a new address.
    */
   followPrimary(): void {
     if (this.#connections.isOnOldPrimary) this.#replace(this.#connections);
     else if (this.#connections.running.length === 0) this.renew(0);
   }
 
-  // Another form of the same bug: a statement issued on an idle connection as it ends is forgotten.
-  #checkForgotten(connections: ConnectionSet): void {
+  // postgres.js 3.4.9 loses a statement that it queued on an idle connection just before the connection ends (issue 1130).
+  #checkLost(connections: ConnectionSet): void {
     const suspects = connections.running;
     if (suspects.length === 0) return;
     setTimeout(() => {
       if (connections.hasAny(suspects)) this.#replace(connections);
-    }, forgottenAfterMs);
+    }, lostAfterMs);
   }
 
-  /** Discards the connections when a statement has run for `ageMs` milliseconds or longer. */
+  /** Discards the connections if a statement has run for `ageMs` or longer. */
   replaceStuck(ageMs: number): void {
     const nowMs = performance.now();
     const stuck = this.#connections.running.some(({ startedAtMs }) => nowMs - startedAtMs >= ageMs);
     if (stuck) this.#replace(this.#connections);
   }
 
-  /** Closes the connections; statements under way fail. */
+  /** Closes the connections; running statements fail. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     await this.#connections.discard();
   }
 }
@@ -164,17 +162,18 @@ export class Pool {
 const sliceMs = 250;
 
 /**
- * Calls `giveUp` after `ms` milliseconds in which an answer could have been read, unless the returned function is called.
+ * Calls `giveUp` after `ms` milliseconds in which the process could read responses, unless the returned function is
+ * called first.
  *
- * Chosen: slices, with a look at the sockets after each, because a busy process finds its timers due before the answers
- * that have arrived.
+ * Chosen: slices, each followed by a poll of the sockets, because a busy process runs its timers before it reads the
+ * responses that have arrived.
  */
 function startDeadline(ms: number, giveUp: () => void): () => void {
   let leftMs = ms;
-  let isOff = false;
+  let isStopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const wait = () => {
-    if (isOff) return;
+    if (isStopped) return;
     if (leftMs <= 0) return giveUp();
     const waitMs = Math.min(leftMs, sliceMs);
     leftMs -= waitMs;
@@ -182,7 +181,7 @@ function startDeadline(ms: number, giveUp: () => void): () => void {
   };
   wait();
   return () => {
-    isOff = true;
+    isStopped = true;
     clearTimeout(timer);
   };
 }

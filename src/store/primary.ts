@@ -1,47 +1,44 @@
-/** Finds the server that takes writes, among several. */
+/** Finds which of several servers accepts writes. */
 
-import { type DatabaseAddress, nameOf, parseDatabaseUrl, type ServerAt } from "./address.ts";
+import { type DatabaseAddress, formatServer, parseDatabaseUrl, type ServerEndpoint } from "./address.ts";
 import { connectTo } from "./connect.ts";
-import { describeError, NoPrimary, refusedWith } from "./unavailable.ts";
+import { describeError, NoPrimary, sqlStateOf } from "./unavailable.ts";
 
 interface ServerState {
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
-  /** Eight hexadecimal digits that grow with every promotion; `null` on a standby. */
+  /** The timeline id in eight hexadecimal digits, which every promotion increases; `null` on a standby. */
   readonly timeline: string | null;
 }
 
 interface Candidate {
-  readonly server: ServerAt;
+  readonly server: ServerEndpoint;
   readonly timeline: number;
 }
 
-// How long one search lasts.
 const searchMs = 1_000;
-// Bounds how often a server that is down or a standby is asked.
-const askPauseMs = 200;
-// An answer takes milliseconds; a frozen machine accepts the connection and stays silent.
-const askTimeoutMs = 1_000;
-// After the first server that takes writes, wait this long for a second: right after a failover the first may be the
-// old primary.
-const rivalMs = 100;
-// A server on an older timeline than one seen before was left behind by a failover. If it stays the only one for this
+const queryPauseMs = 200;
+// A response takes milliseconds; a frozen machine accepts the connection and never responds.
+const queryTimeoutMs = 1_000;
+// How long to wait for a second server that accepts writes: right after a failover, the first may be the old primary.
+const secondCandidateMs = 100;
+// A server on an older timeline than one seen before missed a failover. If no other server accepts writes for this
 // long, the database was rebuilt.
-const leftBehindMs = 60_000;
+const staleTimelineMs = 60_000;
 
 /**
- * Finds the server to connect to; the pools of a process share one, so that a failover causes one search.
+ * Finds the server to connect to. The pools of a process share one instance, so that a failover causes one search.
  *
- * It asks all servers in parallel, repeatedly, picks the writable one that was promoted last, and keeps it until it
- * is invalidated. An address with one server is used without asking.
+ * Queries all servers in parallel, picks the writable one that was promoted last, and uses it until it is invalidated.
+ * If the URL has only one server, that server is used without a query.
  */
 export class Primary {
   readonly address: DatabaseAddress;
-  #current: ServerAt | null;
-  #search: Promise<ServerAt> | null = null;
+  #current: ServerEndpoint | null;
+  #search: Promise<ServerEndpoint> | null = null;
   #timeline = 0;
-  /** Since when every search has found only older timelines. */
-  #behindSinceMs = Number.POSITIVE_INFINITY;
+  /** When searches started to find only older timelines; infinite if the last search found none or the latest. */
+  #staleSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(databaseUrl: string) {
     this.address = parseDatabaseUrl(databaseUrl);
@@ -49,45 +46,45 @@ export class Primary {
     this.#current = servers.length === 1 ? servers[0] : null;
   }
 
-  /** The server found last, unless it was invalidated. */
-  get current(): ServerAt | null {
+  /** The server found by the last search or the only one; `null` before the first search and after an invalidation. */
+  get current(): ServerEndpoint | null {
     return this.#current;
   }
 
   /**
-   * The server that takes writes.
+   * Returns the server that accepts writes.
    *
-   * @throws {NoPrimary} when none does within about a second
+   * @throws {NoPrimary} when no server that is up to date accepts writes within about a second
    * @throws {postgres.PostgresError} when the login is refused or the database does not exist
    */
-  find(): Promise<ServerAt> {
+  find(): Promise<ServerEndpoint> {
     if (this.#current !== null) return Promise.resolve(this.#current);
     this.#search ??= this.#find().finally(() => this.#search = null);
     return this.#search;
   }
 
-  /** A connection to this server was lost, was silent or took no writes: search again before the next connection. */
-  invalidate(server: ServerAt): void {
+  /** Makes {@linkcode find} search again if there are several servers, because `server` is lost, silent or read-only. */
+  invalidate(server: ServerEndpoint): void {
     if (this.#current === server && this.address.servers.length > 1) this.#current = null;
   }
 
-  async #find(): Promise<ServerAt> {
+  async #find(): Promise<ServerEndpoint> {
     const search = new PrimarySearch(this.address);
     const candidates = await search.candidates();
     const [latest] = candidates.toSorted((one, other) => other.timeline - one.timeline);
     if (latest === undefined) {
-      this.#behindSinceMs = Number.POSITIVE_INFINITY;
+      this.#staleSinceMs = Number.POSITIVE_INFINITY;
       throw search.failure();
     }
     const nowMs = performance.now();
     if (latest.timeline < this.#timeline) {
-      this.#behindSinceMs = Math.min(this.#behindSinceMs, nowMs);
-      if (nowMs - this.#behindSinceMs < leftBehindMs) {
-        await pause(askPauseMs);
-        throw new NoPrimary(`${nameOf(latest.server)} was left behind by a failover`);
+      this.#staleSinceMs = Math.min(this.#staleSinceMs, nowMs);
+      if (nowMs - this.#staleSinceMs < staleTimelineMs) {
+        await pause(queryPauseMs);
+        throw new NoPrimary(`${formatServer(latest.server)} missed a failover`);
       }
     }
-    this.#behindSinceMs = Number.POSITIVE_INFINITY;
+    this.#staleSinceMs = Number.POSITIVE_INFINITY;
     this.#timeline = latest.timeline;
     this.#current = latest.server;
     return latest.server;
@@ -96,7 +93,8 @@ export class Primary {
 
 class PrimarySearch {
   readonly #address: DatabaseAddress;
-  readonly #said = new Map<string, unknown>();
+  /** The last state or error of each server, by its formatted address. */
+  readonly #results = new Map<string, unknown>();
   #isOver = false;
 
   constructor(address: DatabaseAddress) {
@@ -104,79 +102,79 @@ class PrimarySearch {
   }
 
   async candidates(): Promise<readonly Candidate[]> {
-    const found: Candidate[] = [];
-    const first = Promise.withResolvers<void>();
+    const candidates: Candidate[] = [];
+    const firstFound = Promise.withResolvers<void>();
     const { servers } = this.#address;
-    const untilFound = servers.map((server) =>
-      this.#askUntilWritable(server, (candidate) => found.push(candidate), first.resolve)
+    const queries = servers.map((server) =>
+      this.#queryUntilWritable(server, (candidate) => candidates.push(candidate), firstFound.resolve)
     );
-    await within(searchMs, first.promise);
+    await waitAtMost(searchMs, firstFound.promise);
     this.#isOver = true;
-    // Let the questions under way finish.
-    if (found.length > 0) await within(rivalMs, Promise.all(untilFound));
-    return found;
+    // The running queries may find a second candidate.
+    if (candidates.length > 0) await waitAtMost(secondCandidateMs, Promise.all(queries));
+    return candidates;
   }
 
-  async #askUntilWritable(
-    server: ServerAt,
+  async #queryUntilWritable(
+    server: ServerEndpoint,
     add: (candidate: Candidate) => void,
-    found: () => void,
+    onFound: () => void,
   ): Promise<void> {
     do {
       try {
-        const state = await ask(this.#address, server);
-        this.#said.set(nameOf(server), state);
+        const state = await queryState(this.#address, server);
+        this.#results.set(formatServer(server), state);
         if (state.timeline !== null && !state.isReadOnly) {
           add({ server, timeline: Number.parseInt(state.timeline, 16) });
-          return found();
+          return onFound();
         }
       } catch (error) {
-        this.#said.set(nameOf(server), error);
+        this.#results.set(formatServer(server), error);
       }
-      if (!this.#isOver) await pause(askPauseMs);
+      if (!this.#isOver) await pause(queryPauseMs);
     } while (!this.#isOver);
   }
 
-  /** The error to throw when no server takes writes. */
+  /** Returns the error to throw when no server accepts writes. */
   failure(): unknown {
-    const answers = [...this.#said.values()].filter(isAnswer);
-    // Wrong settings do not heal. One server that refuses may be wrong alone.
-    const isRefused = answers.every((answer) => /^(28|3D000)/.test(refusedWith(answer) ?? ""));
-    if (isRefused && answers.length > 0) return answers[0];
+    const responses = [...this.#results.values()].filter(isResponse);
+    // If every server that responds refuses the login or lacks the database, the settings are wrong.
+    const isRefused = responses.every((response) => /^(28|3D000)/.test(sqlStateOf(response) ?? ""));
+    if (isRefused && responses.length > 0) return responses[0];
     const sentences = this.#address.servers.map((server) => {
-      const answer = this.#said.get(nameOf(server));
-      return `${nameOf(server)} ${answer === undefined ? "does not answer" : describeAnswer(answer)}`;
+      const result = this.#results.get(formatServer(server));
+      return `${formatServer(server)} ${result === undefined ? "does not respond" : describeResult(result)}`;
     });
     return new NoPrimary(sentences.join(", "));
   }
 }
 
-/** Whether the server itself answered. */
-function isAnswer(said: unknown): boolean {
-  return !(said instanceof Error) || refusedWith(said) !== null;
+/** Returns whether a result came from the server itself. */
+function isResponse(result: unknown): boolean {
+  return !(result instanceof Error) || sqlStateOf(result) !== null;
 }
 
-function describeAnswer(answer: unknown): string {
-  if (refusedWith(answer) !== null) return `refuses (${describeError(answer)})`;
-  if (answer instanceof Error) return `does not answer (${describeError(answer)})`;
-  return (answer as ServerState).isStandby ? "is a standby" : "is read-only";
+function describeResult(result: unknown): string {
+  if (sqlStateOf(result) !== null) return `refuses (${describeError(result)})`;
+  if (result instanceof Error) return `does not respond (${describeError(result)})`;
+  return (result as ServerState).isStandby ? "is a standby" : "is read-only";
 }
 
-async function ask(address: DatabaseAddress, server: ServerAt): Promise<ServerState> {
+async function queryState(address: DatabaseAddress, server: ServerEndpoint): Promise<ServerState> {
   const sql = connectTo(address, server, {
     max: 1,
-    connect_timeout: askTimeoutMs / 1_000,
+    connect_timeout: queryTimeoutMs / 1_000,
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: "lead-intake find" },
   });
   try {
-    const answer = sql<ServerState[]>`
+    const query = sql<ServerState[]>`
       select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
         case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`
       .simple();
     let state: ServerState | undefined;
-    await within(askTimeoutMs, answer.then(([row]) => state = row));
+    await waitAtMost(queryTimeoutMs, query.then(([row]) => state = row));
     if (state === undefined) throw Object.assign(new Error("silent"), { code: "CONNECT_TIMEOUT" });
     return state;
   } finally {
@@ -184,13 +182,13 @@ async function ask(address: DatabaseAddress, server: ServerAt): Promise<ServerSt
   }
 }
 
-/** Waits for work, but no longer than `ms`. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
+/** Waits for `work`, but at most `ms` milliseconds. */
+async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise<void>((settle) => timer = setTimeout(settle, ms))]);
+  await Promise.race([work, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
   clearTimeout(timer);
 }
 
 function pause(ms: number): Promise<void> {
-  return new Promise((settle) => setTimeout(settle, ms));
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

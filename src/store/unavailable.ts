@@ -1,24 +1,24 @@
-/** Classifies failed statements: the store is unavailable or read-only, or the statement itself is wrong. */
+/** Classifies errors: the store is unavailable, it rejects writes, or the statement itself is invalid. */
 
 import postgres from "postgres";
 
-/** The store did not answer or takes no writes; whether a statement under way took effect is unknown. */
+/** The store did not respond or rejects writes; whether the statement took effect is unknown. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** No server of the address takes writes. The message says why, server by server. */
+/** No server in the database URL accepts writes. The message gives the reason for each. */
 export class NoPrimary extends Error {
   override readonly name = "NoPrimary";
   readonly code = "NO_PRIMARY";
 }
 
-// SQLSTATEs that mean "not accepting" rather than "this statement is wrong".
+// SQLSTATEs that mean that the store is unavailable, not that the statement is invalid.
 const unavailableStates = /^(08|53|57P0|57014|58|25006|55P03|28|3D000)/;
 // Read-only; out of disk or other resources (53100 and its class); I/O errors (58030).
 const unwritableStates = /^(25006|53|58)/;
-// Bad data, a constraint, a program limit: caused by the statement, not by the store.
-const ownFaultStates = /^(22|23|54)/;
+// Invalid data, a constraint violation, a program limit: caused by the statement, not by the store.
+const invalidStatementStates = /^(22|23|54)/;
 const connectionCodes = new Set([
   "NO_PRIMARY",
   "CONNECTION_CLOSED",
@@ -36,7 +36,7 @@ const connectionCodes = new Set([
   "EAI_AGAIN",
 ]);
 
-/** All of an error that may be logged: `detail`, `parameters` and `args` hold personal data. */
+/** Describes an error for the log, without `detail`, `parameters` and `args`, which contain personal data. */
 export function describeError(error: unknown): string {
   if (error instanceof postgres.PostgresError) {
     const constraint = error.constraint_name === undefined ? "" : ` (${error.constraint_name})`;
@@ -47,39 +47,47 @@ export function describeError(error: unknown): string {
   return typeof code === "string" ? code : "unexpected error";
 }
 
-/** Whether an error comes from the connection rather than from the server. */
+/** Returns whether an error is a failure of the connection, not an error that the server returned. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return !(error instanceof postgres.PostgresError) && typeof code === "string" && connectionCodes.has(code);
 }
 
-/** An {@linkcode Unavailable} for errors that mean that; `null` for a wrong statement or a bug. */
+/** Converts an error to {@linkcode Unavailable}; returns `null` if the cause is an invalid statement or a bug. */
 export function asUnavailable(error: unknown): Unavailable | null {
   if (error instanceof Unavailable) return error;
-  const isOne = error instanceof postgres.PostgresError
+  const isUnavailable = error instanceof postgres.PostgresError
     ? unavailableStates.test(error.code)
     : isConnectionLoss(error);
-  return isOne ? new Unavailable(describeError(error), { cause: error }) : null;
+  return isUnavailable ? new Unavailable(describeError(error), { cause: error }) : null;
 }
 
-/** The SQLSTATE with which the server refused a statement; `null` when it did not answer. */
-export function refusedWith(error: unknown): string | null {
+/** Throws any error as {@linkcode Unavailable}, with the error as its cause. */
+export function throwUnavailable(error: unknown): never {
+  throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
+}
+
+/** Returns the SQLSTATE with which the server refused a statement; `null` for any other error. */
+export function sqlStateOf(error: unknown): string | null {
   const cause = error instanceof Unavailable ? error.cause : error;
   return cause instanceof postgres.PostgresError ? cause.code : null;
 }
 
-/** Whether the server says that it takes no writes at all: it is read-only, or its disk is full or broken. */
+/**
+ * Returns whether the server reports that it rejects writes: it is read-only, lacks disk space or other resources, or
+ * has an I/O error.
+ */
 export function reportsUnwritable(error: unknown): boolean {
-  return unwritableStates.test(refusedWith(error) ?? "");
+  return unwritableStates.test(sqlStateOf(error) ?? "");
 }
 
-/** Whether the server refused a statement for a reason that may not be the statement's own. */
+/** Returns whether the server refused a statement for a reason that the statement may not have caused. */
 export function isStoreRefusal(error: unknown): boolean {
-  const state = refusedWith(error);
-  return state !== null && !ownFaultStates.test(state);
+  const state = sqlStateOf(error);
+  return state !== null && !invalidStatementStates.test(state);
 }
 
-/** Whether the error is of the driver's own query for array types, whose promise nobody handles. */
+/** Returns whether an error is from the driver's own query for array types, whose failure the driver does not handle. */
 export function isDriverTypeQuery(error: unknown): boolean {
   const { query } = Object(error) as { readonly query?: unknown };
   return typeof query === "string" && query.includes("typarray");

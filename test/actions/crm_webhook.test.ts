@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { before, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
-import { crmWebhook, signatureHeaders, webhookBody } from "../../src/actions/destinations.ts";
+import { crmDestination, signatureHeaders, webhookBody } from "../../src/actions/destinations.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
@@ -28,23 +28,23 @@ function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Prom
     ca: authority.pem,
   });
   const address = `https://crm.test:${crm.port}/leads?token=a%2Fb`;
-  return crmWebhook(post).send(sending(what, { address, secrets, nowMs }));
+  return crmDestination(post).send(sending(what, { address, secrets, nowMs }));
 }
 
-test("a form submission is posted as form.submitted, with its fields under submission", () => {
+test("a form submission is posted as form.submitted with its fields in submission", () => {
   const body = webhookBody(event({ kind: "form", content: '{"name":"Ada","size":1.10}' }), { isTest: false });
   assert.match(body, /^\{"type":"form\.submitted",/);
   assert.match(body, /"submission":\{"name":"Ada","size":1\.10\},/);
   assert.doesNotMatch(body, /"lead"/);
 });
 
-test("a test of the route says so in its type and in its data, which is a lead's otherwise", () => {
+test("a route test has type route.test and data.test, and is otherwise a lead", () => {
   const lead = event();
   const [real, tried] = [false, true].map((isTest) => JSON.parse(webhookBody(lead, { isTest })));
   assert.deepEqual(tried, { ...real, type: "route.test", data: { ...real.data, test: true } });
 });
 
-test("the signature verifies as the Standard Webhooks specification says", async () => {
+test("the webhook is signed as Standard Webhooks specifies", async () => {
   const what = event();
   await send(what);
   const call = crm.calls.at(-1);
@@ -60,7 +60,7 @@ test("the signature verifies as the Standard Webhooks specification says", async
   );
 });
 
-test("the signature of the specification's example is the specification's", () => {
+test("the example of Standard Webhooks gets its published signature", () => {
   const headers = signatureHeaders(
     "msg_p5jXN8AQM9LWM0D4loKWxJek",
     '{"test": 2432232314}',

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
-import { digests } from "../../src/actions/digests.ts";
+import { digestJob } from "../../src/actions/digests.ts";
 import { openMail } from "../../src/actions/smtp.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { DigestStore } from "../../src/store/delivery/digests.ts";
@@ -13,8 +13,8 @@ import { ctl } from "../support/server.ts";
 const { databaseUrl, sql } = await openStore();
 let smtp: SmtpListener;
 let lines: string[];
-/** As two processes do it, each with the rights of one. */
-let jobs: ReturnType<typeof digests>[];
+/** The jobs of two processes, each with the role of an actions process. */
+let jobs: ReturnType<typeof digestJob>[];
 const address = "boss@acme.example";
 
 before(async () => {
@@ -25,7 +25,7 @@ before(async () => {
     from: { name: "Leads", address: "leads@intake.example" },
   });
   jobs = [1, 2].map(() =>
-    digests({
+    digestJob({
       store: new DigestStore(openPool(role.url)),
       ...{ sendMail, heldLinks: null, timeoutMs: 5_000, nowMs: () => Date.now(), observe: () => {} },
       log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
@@ -51,7 +51,7 @@ async function route(tenantId: number, to: string): Promise<void> {
   await sql`insert into actions.route (tenant_id, kind, address) values (${tenantId}, 'email', ${to})`;
 }
 
-/** Moves the clock and rolls the hours up to it. */
+/** Sets the clock and rolls up the hours before it. */
 async function at(time: string): Promise<void> {
   await sql.unsafe(`create or replace function service_clock() returns timestamptz
     language sql volatile parallel safe as $$ select timestamptz '${time}' $$`);
@@ -62,11 +62,11 @@ async function at(time: string): Promise<void> {
 const accepted = (hour: string, keyId: number, count: number, cents = 0) =>
   sql`insert into hour_total values (${hour}, ${keyId}, ${count}, ${cents}, '{}', '{}')`;
 
-/** Runs both until none is due; the mails that came of it. */
+/** Runs both jobs until none is due and returns the emails sent. */
 async function sent() {
   const before = smtp.messages.length;
-  for (let had = true; had;) {
-    had = (await Promise.all(jobs.map((job) => job.runOnce()))).includes(true);
+  for (let isDue = true; isDue;) {
+    isDue = (await Promise.all(jobs.map((job) => job.runOnce()))).includes(true);
   }
   return smtp.messages.slice(before);
 }
@@ -81,7 +81,7 @@ const textOf = (raw: string) => {
     .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 };
 
-test("a digest comes at the tenant's own time, once a day from one of several processes, with what came by source", async () => {
+test("a digest is sent once per day at the tenant's time, by one of several processes, with counts by source", async () => {
   await at("2026-11-20T14:59:00Z");
   assert.equal((await sent()).length, 0);
   await accepted("2026-11-19T16:00:00Z", 1, 5, 1000);
@@ -104,21 +104,21 @@ test("a digest comes at the tenant's own time, once a day from one of several pr
   assert.match(text, /^Spent: \$10\.00$/m);
   assert.match(
     text,
-    /^What came, by source:\n\npartner-x: 5 leads, 4 before\nacme-web: 1 message, 0 before$/m,
+    /^By source:\n\npartner-x: 5 leads, 4 before\nacme-web: 1 message, 0 before$/m,
   );
-  assert.match(text, /^Gone silent:\n\nquiet: nothing since Nov 17/m);
-  assert.match(text, /^What waits:\n\nNothing: All that came was delivered$/m);
+  assert.match(text, /^Silent sources:\n\nquiet: nothing since Nov 17/m);
+  assert.match(text, /^Not delivered:\n\nNone: Everything was delivered$/m);
   assert.equal((await sent()).length, 0);
   await at("2026-11-21T14:59:00Z");
   assert.equal((await sent()).length, 0);
 });
 
-test("digests that were missed are sent late, as one that tells of all the days", async () => {
+test("missed digests are sent late as one digest for all days", async () => {
   await at("2026-11-20T12:00:00Z");
   await sent();
   await accepted("2026-11-20T20:00:00Z", 1, 3);
   await accepted("2026-11-22T20:00:00Z", 1, 4);
-  // The hours were rolled up meanwhile.
+  // The hours are rolled up in between.
   await at("2026-11-23T15:00:00Z");
   await at("2026-11-24T03:00:00Z");
   const mails = await sent();
@@ -126,7 +126,7 @@ test("digests that were missed are sent late, as one that tells of all the days"
   assert.match(subjectOf(mails[0]?.raw ?? "") ?? "", /: 7 leads$/);
 });
 
-test("what the mail server refuses is tried again later, with one Message-ID, and given up for the next day's", async () => {
+test("a deferred digest is retried with backoff until the next day's digest replaces it", async () => {
   await at("2026-11-20T12:00:00Z");
   await sent();
   await accepted("2026-11-20T13:00:00Z", 1, 3);

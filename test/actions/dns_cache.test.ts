@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createResolver, DnsCache, type Resolved } from "../../src/actions/dns_cache.ts";
+import { createResolver, DnsCache, type ResolvedName } from "../../src/actions/dns_cache.ts";
 
-test("a name of the hosts file is found, though no name server knows it", async () => {
+test("a name in the hosts file is resolved without a name server", async () => {
   const { addresses } = await createResolver()("localhost");
   assert.ok(addresses.some((address) => address === "127.0.0.1" || address === "::1"));
 });
 
 const second = 1_000;
 let nowMs: number;
-let asked: string[];
-let answer: (hostname: string) => Promise<Resolved>;
+let queries: string[];
+let answer: (hostname: string) => Promise<ResolvedName>;
 let names: DnsCache;
 
 const found = (address: string, ttlMs: number | null = 30 * second) => () =>
@@ -19,67 +19,67 @@ const failing = (code: string) => () => Promise.reject(Object.assign(new Error(c
 
 beforeEach(() => {
   nowMs = 0;
-  asked = [];
+  queries = [];
   answer = found("192.0.2.1");
   names = new DnsCache((hostname) => {
-    asked.push(hostname);
+    queries.push(hostname);
     return answer(hostname);
   }, () => nowMs);
 });
 
-test("a name is asked for again when its time is over, and not before", async () => {
-  await names.find("crm.test");
+test("a name is queried again when its TTL expires, and not before", async () => {
+  await names.lookup("crm.test");
   answer = found("192.0.2.2");
   nowMs = 30 * second - 1;
-  assert.deepEqual(await names.find("crm.test"), ["192.0.2.1"]);
-  assert.equal(asked.length, 1);
+  assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.1"]);
+  assert.equal(queries.length, 1);
   nowMs = 30 * second;
-  assert.deepEqual(await names.find("crm.test"), ["192.0.2.2"]);
-  assert.equal(asked.length, 2);
+  assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.2"]);
+  assert.equal(queries.length, 2);
 });
 
 for (
-  const [what, ttlMs, keptMs] of [
-    ["no time at all", 0, 5 * second],
-    ["a day", 86_400 * second, 60 * second],
-    ["nothing", null, 5 * second],
+  const [what, ttlMs, cachedMs] of [
+    ["a TTL of 0", 0, 5 * second],
+    ["a TTL of one day", 86_400 * second, 60 * second],
+    ["no TTL", null, 5 * second],
   ] as const
 ) {
-  test(`where the name server says ${what}, the answer holds for ${keptMs / second} s`, async () => {
+  test(`a response with ${what} is cached for ${cachedMs / second} s`, async () => {
     answer = found("192.0.2.1", ttlMs);
-    await names.find("crm.test");
-    nowMs = keptMs - 1;
-    await names.find("crm.test");
-    assert.equal(asked.length, 1);
-    nowMs = keptMs;
-    await names.find("crm.test");
-    assert.equal(asked.length, 2);
+    await names.lookup("crm.test");
+    nowMs = cachedMs - 1;
+    await names.lookup("crm.test");
+    assert.equal(queries.length, 1);
+    nowMs = cachedMs;
+    await names.lookup("crm.test");
+    assert.equal(queries.length, 2);
   });
 }
 
 for (const code of ["ETIMEOUT", "ESERVFAIL", "ECONNREFUSED"]) {
-  test(`while name servers say ${code}, what they said last stands in, for an hour and no longer`, async () => {
-    await names.find("crm.test");
+  test(`on ${code} the last known addresses are used for up to an hour`, async () => {
+    await names.lookup("crm.test");
     answer = failing(code);
     nowMs = 3_600 * second;
-    assert.deepEqual(await names.find("crm.test"), ["192.0.2.1"]);
-    // It is asked again soon.
+    assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.1"]);
+    // The name is queried again soon.
     nowMs += second;
-    assert.deepEqual(await names.find("crm.test"), ["192.0.2.1"]);
-    assert.equal(asked.length, 3);
+    assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.1"]);
+    assert.equal(queries.length, 3);
     nowMs = 3_630 * second;
-    await assert.rejects(names.find("crm.test"), { code });
+    await assert.rejects(names.lookup("crm.test"), { code });
   });
 }
 
-test("while a name server is silent, what it said last stands in before it is given up", async () => {
-  await names.find("crm.test");
+test("while a name server is silent, the last known addresses are used", async () => {
+  await names.lookup("crm.test");
   let reject = (_error: Error) => {};
   answer = () => new Promise((_, fail) => reject = fail);
   nowMs = 60 * second;
-  assert.deepEqual(await names.find("crm.test"), ["192.0.2.1"]);
-  // The question is still the one for all.
-  assert.deepEqual(await names.find("crm.test"), ["192.0.2.1"]);
-  assert.equal(asked.length, 2);
-  reject(new Error("nobody waits for it any more"));
+  assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.1"]);
+  // All callers share one query.
+  assert.deepEqual(await names.lookup("crm.test"), ["192.0.2.1"]);
+  assert.equal(queries.length, 2);
+  reject(new Error("no caller waits"));
 });

@@ -15,7 +15,7 @@ const route = (...args: string[]) => ctl(["tenant", "route", ...args], on);
 const refused = (...args: string[]) => runCtl(["tenant", "route", ...args, "--json"], on);
 const secretShape = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-/** The CRM's row, without a route its nulls, and whether there is any row at all. */
+/** Returns acme's CRM route, null in every column without one, and `has_route`. */
 async function stored() {
   const [row] = await sql`
     select r.*, t.has_route from tenant as t
@@ -23,7 +23,7 @@ async function stored() {
   return row as Record<string, unknown>;
 }
 
-test("--crm-url makes a secret and shows it this once", async () => {
+test("--crm-url generates a secret and prints it once", async () => {
   const { crm_secret, ...rest } = await route("acme", "--crm-url", "HTTPS://CRM.Example.com/leads?k=1");
   assert.deepEqual(rest, {
     tenant: "acme",
@@ -39,7 +39,7 @@ test("--crm-url makes a secret and shows it this once", async () => {
   assert.doesNotMatch(stdout + stderr, /whsec_/);
 });
 
-test("the same address keeps its secret; --email leaves the CRM alone", async () => {
+test("setting the same URL again keeps the secret, and --email does not change the CRM route", async () => {
   const { secret } = await stored();
   assert.deepEqual(await route("acme", "--crm-url", "https://crm.example.com/leads?k=1"), {
     tenant: "acme",
@@ -56,7 +56,7 @@ test("the same address keeps its secret; --email leaves the CRM alone", async ()
   assert.equal((await stored()).secret, secret);
 });
 
-test("--rotate-secret makes another one, and the one before signs a day longer", async () => {
+test("--rotate-secret generates a new secret, and the previous one signs for another day", async () => {
   const { secret: before } = await stored();
   const { crm_secret } = await route("acme", "--rotate-secret");
   assert.notEqual(crm_secret, before);
@@ -73,7 +73,7 @@ test("--rotate-secret makes another one, and the one before signs a day longer",
   assert.deepEqual([late?.secret, late?.secret_before], [crm_secret, null]);
 });
 
-test("the database itself refuses it: by direct SQL, by function, and for a tenant that becomes a sandbox", async () => {
+test("the database refuses any route for a sandbox tenant", async () => {
   const rule = { code: "23503", constraint_name: "a_sandbox_tenant_has_no_route" };
   const [box] = await sql<{ id: number }[]>`select id from tenant where slug = 'box'`;
   const id = box?.id as number;
@@ -104,37 +104,37 @@ test("the database itself refuses it: by direct SQL, by function, and for a tena
   assert.equal((await sql`select from tenant where has_route and sandbox`).length, 0);
 });
 
-test("when a route appears, the delivery loops are told at its commit", async () => {
+test("adding a route notifies the delivery loops", async () => {
   await sql`delete from actions.route`;
-  const told = Promise.withResolvers<string>();
-  const listening = await sql.listen("outbox", (payload) => told.resolve(payload));
+  const notified = Promise.withResolvers<string>();
+  const listening = await sql.listen("outbox", (payload) => notified.resolve(payload));
   await route("acme", "--email", "sales@acme.example");
-  assert.equal(await told.promise, "");
+  assert.equal(await notified.promise, "");
   await listening.unlisten();
 });
 
-/** The ids of the mail routes by their addresses. */
+/** Returns the ids of the email routes by address. */
 async function mailRoutes(): Promise<Record<string, number>> {
   const rows = await sql<{ address: string; id: number }[]>`
     select address, id from actions.route where kind = 'email' and source = '' and form = '' order by id`;
   return Object.fromEntries(rows.map(({ address, id }) => [address, id]));
 }
 
-test("--email with several addresses has each of them; who replaces another keeps what was done for him", async () => {
+test("--email sets several addresses; an address that replaces another keeps its route's effects", async () => {
   const { email } = await route("acme", "--email", "a@acme.example, b@acme.example,a@acme.example");
   assert.deepEqual(email, ["a@acme.example", "b@acme.example"]);
   const before = await mailRoutes();
   await route("acme", "--email", "b@acme.example,c@acme.example,d@acme.example");
   const after = await mailRoutes();
   assert.equal(after["b@acme.example"], before["b@acme.example"]);
-  assert.ok(Object.values(after).includes(before["a@acme.example"] as number), "a's row has another address");
+  assert.ok(Object.values(after).includes(before["a@acme.example"] as number), "a's route has a new address");
   assert.equal(Object.keys(after).length, 3);
   await route("acme", "--email", "d@acme.example");
   assert.deepEqual(await mailRoutes(), { "d@acme.example": after["d@acme.example"] });
   assert.match((await runCtl(["tenant", "route", "acme"], on)).stdout, /^Email +d@acme\.example$/m);
 });
 
-test("--source and --form have routes of their own, of each kind; none ends them, and that is said", async () => {
+test("--source and --form set their own routes, and the value none removes them", async () => {
   await ctl(["key", "issue", "acme", "--label", "Partner X"], on);
   await ctl(["form", "add", "acme", "contact", "--required", "name"], on);
   const { closer } = await route("acme", "--source", "Partner X", "--email", "x@acme.example");
@@ -142,17 +142,17 @@ test("--source and --form have routes of their own, of each kind; none ends them
   const hook = await route("acme", "--form", "contact", "--crm-url", "https://forms.example.com/");
   assert.match(hook.crm_secret, secretShape);
   const { stdout } = await runCtl(["tenant", "route", "acme"], on);
-  assert.match(stdout, /^Source +Partner X\nCRM +as the tenant's\nEmail +x@acme\.example$/m);
-  assert.match(stdout, /^Form +contact\nCRM +https:\/\/forms\.example\.com\/\nEmail +as the tenant's$/m);
+  assert.match(stdout, /^Source +Partner X\nCRM +inherited\nEmail +x@acme\.example$/m);
+  assert.match(stdout, /^Form +contact\nCRM +https:\/\/forms\.example\.com\/\nEmail +inherited$/m);
   const ended = await runCtl(["tenant", "route", "acme", "--source", "Partner X", "--email", "none"], on);
-  assert.match(ended.stderr, /the tenant's own routes take what comes from source Partner X\./);
+  assert.match(ended.stderr, /Events from source Partner X now use the next most specific route\./);
   const [entry] = await sql`select detail from audit where action = 'tenant.route' order by id desc limit 1`;
   assert.deepEqual(entry?.detail, { crm: "none", email: "cleared", new_secret: false, source: "Partner X" });
   await route("acme", "--form", "contact", "--crm-url", "none");
   assert.deepEqual((await route("acme")).closer, []);
 });
 
-test("what waits because no route takes it goes at once when one is added, and what is being sent is left alone", async () => {
+test("a new route makes events with reason no_route due at once, except those being sent", async () => {
   await ctl(["tenant", "add", "later"], on);
   await sql`
     insert into outbox (event_id, tenant_id, due_at, reason, lease)
@@ -168,49 +168,73 @@ test("what waits because no route takes it goes at once when one is added, and w
 });
 
 const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
-  ["plain HTTP", ["--crm-url", "http://crm.example.com/"], /--crm-url must be an https address/],
-  ["no address", ["--crm-url", "crm.example.com"], /--crm-url must be an https address/],
-  ["a password in the address", ["--crm-url", "https://u:hunter2@crm.example.com"], /must not hold a user/],
-  ["a fragment", ["--crm-url", "https://crm.example.com/#hunter2"], /must not have a fragment/],
-  ["an endless address", ["--crm-url", `https://crm.example.com/${"x".repeat(2_000)}`], /longer than 2000/],
-  ["no email address", ["--email", "sales"], /--email must be addresses/],
+  ["plain HTTP", ["--crm-url", "http://crm.example.com/"], /--crm-url must be an https URL/],
+  ["a URL without a scheme", ["--crm-url", "crm.example.com"], /--crm-url must be an https URL/],
   [
-    "an empty one among email addresses",
+    "a password in the URL",
+    ["--crm-url", "https://u:hunter2@crm.example.com"],
+    /must not contain a user/,
+  ],
+  ["a fragment", ["--crm-url", "https://crm.example.com/#hunter2"], /must not have a fragment/],
+  [
+    "a URL over the maximum length",
+    ["--crm-url", `https://crm.example.com/${"x".repeat(2_000)}`],
+    /longer than 2000/,
+  ],
+  ["an invalid email address", ["--email", "sales"], /--email must be comma-separated addresses/],
+  [
+    "an empty email address in a list",
     ["--email", "a@b.example,,c@d.example"],
-    /--email must be addresses/,
+    /--email must be comma-separated addresses/,
   ],
   [
     "more email addresses than ten",
     ["--email", Array.from({ length: 11 }, (_, index) => `a${index}@b.example`).join()],
-    /--email takes 10 addresses at most/,
+    /--email accepts at most 10 addresses/,
   ],
   [
     "a source and a form",
     ["--source", "x", "--form", "y", "--email", "a@b.example"],
-    /--source goes without/,
+    /--source cannot be combined with/,
   ],
-  ["a source and nothing to set", ["--source", "x"], /--source goes with what is to be set/],
-  ["no form's key", ["--form", "a b", "--email", "a@b.example"], /--form must be the key of a form/],
-  ["an email address with a name", ["--email", "A <a@b.example>"], /--email must be addresses/],
+  ["a source and no option", ["--source", "x"], /--source requires an option/],
+  ["an invalid form key", ["--form", "a b", "--email", "a@b.example"], /--form must be the key of a form/],
+  [
+    "an email address with a name",
+    ["--email", "A <a@b.example>"],
+    /--email must be comma-separated addresses/,
+  ],
   [
     "a header after the address",
     ["--email", "a@b.example\r\nBcc: c@d.example"],
-    /--email must be addresses/,
+    /--email must be comma-separated addresses/,
   ],
-  ["an unknown part", ["--clear", "all"], /--clear must be crm, email or slack/],
-  ["a part that is set and cleared", ["--clear", "crm", "--crm-url", "https://a.example/"], /goes without/],
-  ["a secret that is rotated and cleared", ["--clear", "crm", "--rotate-secret"], /goes without/],
-  ["an address that is none and cleared", ["--clear", "slack", "--slack-url", "none"], /goes without/],
+  ["an unknown route to clear", ["--clear", "all"], /--clear must be crm, email or slack/],
+  [
+    "a CRM URL that is set and cleared",
+    ["--clear", "crm", "--crm-url", "https://a.example/"],
+    /cannot be combined with/,
+  ],
+  ["a secret that is rotated and cleared", ["--clear", "crm", "--rotate-secret"], /cannot be combined with/],
+  [
+    "a Slack URL that is none and cleared",
+    ["--clear", "slack", "--slack-url", "none"],
+    /cannot be combined with/,
+  ],
   ["plain HTTP to Slack", ["--slack-url", "http://hooks.slack.com/hunter2"], /--slack-url must be an https/],
   [
-    "a fragment in Slack's address",
+    "a fragment in Slack's URL",
     ["--slack-url", "https://a.example/#hunter2"],
     /must not have a fragment/,
   ],
-  ["an address that is set and cleared", ["--clear", "email", "--email", "a@b.example"], /goes without/],
+  [
+    "an email address that is set and cleared",
+    ["--clear", "email", "--email", "a@b.example"],
+    /cannot be combined with/,
+  ],
 ];
 for (const [what, args, message] of wrong) {
-  test(`tenant route with ${what} is wrong usage, and the value is not repeated`, async () => {
+  test(`tenant route with ${what} exits 2 without printing the value`, async () => {
     const { code, stdout, stderr } = await refused("acme", ...args);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, message);

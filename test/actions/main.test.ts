@@ -26,7 +26,7 @@ before(async () => {
 const env = (other: Readonly<Record<string, string>> = {}) =>
   actionsEnv({ databaseUrl: role.url, authority, server, env: other });
 
-test("wrong settings end the start with all faults and exit code 2, and no secret", async () => {
+test("invalid settings exit 2 with all faults and no secret", async () => {
   const { code, stdout, stderr } = await runActionsToEnd({
     ACTIONS_LISTEN: "everywhere",
     ACTIONS_DATABASE_URL: "redis://:hunter2@127.0.0.1",
@@ -34,13 +34,13 @@ test("wrong settings end the start with all faults and exit code 2, and no secre
   });
   assert.equal(code, 2);
   assert.equal(stdout, "");
-  assert.match(stderr, /^The settings are wrong:\n {2}ACTIONS_LISTEN/);
+  assert.match(stderr, /^The settings are invalid:\n {2}ACTIONS_LISTEN/);
   assert.match(stderr, /ACTIONS_CLIENT_CA_FILE is not set[^]*MAIL_FROM is not set/);
   assert.doesNotMatch(stderr, /hunter2|^ +at /m);
 });
 
 for (const runtime of ["node", "deno"] as const) {
-  test(`on ${runtime} a secret may stand in a file, which is read with the narrow permissions`, async () => {
+  test(`${runtime}: ACTIONS_DATABASE_URL_FILE is read with the process's restricted permissions`, async () => {
     const file = join(authority.folder, `${runtime}.secret`);
     writeFileSync(file, "postgres://x:hunter2@127.0.0.1:1/x\n");
     const { ACTIONS_DATABASE_URL: _, ...rest } = env();
@@ -51,7 +51,7 @@ for (const runtime of ["node", "deno"] as const) {
   });
 }
 
-test("a role without the rights, and a database that is not migrated, end the start with exit code 2", async () => {
+test("a role without rights and a database that is not migrated each exit 2", async () => {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const name = new URL(role.url).username;
   await sql.unsafe(`revoke lead_actions from ${name}`);

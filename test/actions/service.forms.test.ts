@@ -4,28 +4,27 @@ import { post } from "../support/client.ts";
 import { ctl, type RunningServer, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { createRole, type TestRole } from "../support/actions/actions_process.ts";
-import { openStand, type Stand } from "../support/actions/stand.ts";
+import { type Fixture, openFixture } from "../support/actions/fixture.ts";
 
-/** Form submissions from the post to the customer's CRM and inbox. */
-let stand: Stand;
+let fixture: Fixture;
 let role: TestRole;
 let server: RunningServer;
 let on: { readonly databaseUrl: string };
 let key = "";
 
 before(async () => {
-  stand = await openStand({ env: { ACTIONS_CLIENT_NAME: "lead-intake" } });
-  on = { databaseUrl: stand.database.url };
+  fixture = await openFixture({ env: { ACTIONS_CLIENT_NAME: "lead-intake" } });
+  on = { databaseUrl: fixture.databaseUrl };
   key = (await ctl(["key", "issue", "acme", "--label", "acme-web", "--surface", "forms"], on)).key;
   await ctl(["form", "add", "acme", "contact", "--required", "name,email"], on);
-  role = await createRole(stand.database.url, "lead_service");
+  role = await createRole(fixture.databaseUrl, "lead_service");
   server = await startServer({
     databaseUrl: role.url,
     env: {
-      ACTIONS_URL: `https://localhost:${stand.actions.port}`,
-      ACTIONS_CA_FILE: stand.authority.file,
-      ACTIONS_CLIENT_CERT_FILE: stand.client.certFile,
-      ACTIONS_CLIENT_KEY_FILE: stand.client.keyFile,
+      ACTIONS_URL: `https://localhost:${fixture.actions.port}`,
+      ACTIONS_CA_FILE: fixture.authority.file,
+      ACTIONS_CLIENT_CERT_FILE: fixture.client.certFile,
+      ACTIONS_CLIENT_KEY_FILE: fixture.client.keyFile,
       DELIVERY_BACKOFF_BASE_MS: "100",
     },
   });
@@ -47,8 +46,9 @@ const delivered = (id: string) =>
     const submission = await shown(id);
     return submission.delivery.state === "delivered" && submission;
   }, { intervalMs: 200 });
-const calls = (id: string) => stand.crm.calls.filter(({ headers }) => headers["webhook-id"] === id);
-const mails = (id: string) => stand.smtp.messages.filter(({ raw }) => raw.includes(`<${id}@intake.example>`));
+const calls = (id: string) => fixture.crm.calls.filter(({ headers }) => headers["webhook-id"] === id);
+const mails = (id: string) =>
+  fixture.smtp.messages.filter(({ raw }) => raw.includes(`<${id}@intake.example>`));
 
 test("a submission reaches the CRM as form.submitted, every digit as it was sent, and the inbox", async () => {
   const id = await submit(

@@ -3,30 +3,31 @@ import { before, beforeEach, test } from "node:test";
 import { slackText } from "../../src/actions/destinations.ts";
 import { status } from "../support/actions/crm_sink.ts";
 import { event, sending } from "../support/actions/event.ts";
-import { openStand, type Stand } from "../support/actions/stand.ts";
+import { type Fixture, openFixture } from "../support/actions/fixture.ts";
 import { everyValue } from "../support/every_value.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-let stand: Stand;
+let fixture: Fixture;
 let on: { readonly databaseUrl: string };
 const path = "/services/T0/B0/t0ken";
 
 before(async () => {
-  stand = await openStand();
-  on = { databaseUrl: stand.database.url };
-  await stand.addTenant("chat");
-  await stand.addTenant("box", { sandbox: true });
-  await ctl(["tenant", "route", "chat", "--slack-url", stand.crmUrl(path)], on);
+  fixture = await openFixture();
+  on = { databaseUrl: fixture.databaseUrl };
+  await fixture.addTenant("chat");
+  await fixture.addTenant("box", { sandbox: true });
+  await ctl(["tenant", "route", "chat", "--slack-url", fixture.crmUrl(path)], on);
 });
 beforeEach(() => {
-  stand.crm.answer = status(200);
+  fixture.crm.answer = status(200);
 });
 
-const posts = () => stand.crm.calls.filter(({ url }) => url === path);
-const toChat = (parts: Parameters<Stand["deliver"]>[0] = {}) => stand.deliver({ tenant: "chat", ...parts });
+const posts = () => fixture.crm.calls.filter(({ url }) => url === path);
+const toChat = (parts: Parameters<Fixture["deliver"]>[0] = {}) =>
+  fixture.deliver({ tenant: "chat", ...parts });
 
-test("ctl tenant route --slack-url has each lead posted there, as JSON with plain text and nothing else", async () => {
+test("--slack-url posts each lead to Slack as plain text in JSON", async () => {
   const before = posts().length;
   const { json, status: code, eventId } = await toChat();
   assert.deepEqual([code, json.effects], [200, { crm: "none", email: "none", slack: "done" }]);
@@ -39,37 +40,37 @@ test("ctl tenant route --slack-url has each lead posted there, as JSON with plai
   assert.deepEqual(rest, { mrkdwn: false });
   assert.equal(
     text,
-    `New lead for chat: Ada Lovelace\n<tel:+15551234567|Call (555) 123-4567> · <mailto:ada@example.com|Mail ada@example.com>\nEvent: ${eventId}`,
+    `New lead for chat: Ada Lovelace\n<tel:+15551234567|Call (555) 123-4567> · <mailto:ada@example.com|Email ada@example.com>\nEvent: ${eventId}`,
   );
-  const line = await until(() => stand.actions.logs.find((entry) => entry.event_id === eventId));
+  const line = await until(() => fixture.actions.logs.find((entry) => entry.event_id === eventId));
   assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
 });
 
-test("the address is in no log, no answer of ctl, no note of the audit: only its host is shown", async () => {
-  stand.crm.answer = status(404);
+test("the Slack URL is in no log, ctl output or audit entry; only its host is shown", async () => {
+  fixture.crm.answer = status(404);
   await toChat();
   const shown = [
     await runCtl(["tenant", "route", "chat"], on),
     await runCtl(["tenant", "route", "chat", "--json"], on),
-    await runCtl(["tenant", "route", "chat", "--slack-url", `${stand.crmUrl(path)}2`], on),
+    await runCtl(["tenant", "route", "chat", "--slack-url", `${fixture.crmUrl(path)}2`], on),
     await runCtl(["audit", "list"], on),
   ];
-  await ctl(["tenant", "route", "chat", "--slack-url", stand.crmUrl(path)], on);
+  await ctl(["tenant", "route", "chat", "--slack-url", fixture.crmUrl(path)], on);
   assert.match(shown[0]?.stdout ?? "", /\nSlack +https:\/\/localhost:\d+\/…\n/);
-  const said = shown.map(({ stdout, stderr }) => stdout + stderr).join("") + stand.actions.output.stdout +
-    stand.actions.output.stderr;
-  assert.doesNotMatch(said, /t0ken|T0\//);
-  const places = (await everyValue(stand.sql)).filter(({ text }) => /t0ken/.test(text));
+  const output = shown.map(({ stdout, stderr }) => stdout + stderr).join("") + fixture.actions.output.stdout +
+    fixture.actions.output.stderr;
+  assert.doesNotMatch(output, /t0ken|T0\//);
+  const places = (await everyValue(fixture.sql)).filter(({ text }) => /t0ken/.test(text));
   assert.deepEqual([...new Set(places.map(({ column }) => column))], ["actions.route.address"]);
   const [, changed] = await ctl(["audit", "list", "--subject", "chat"], on);
   assert.deepEqual(changed.detail, { crm: "none", email: "none", slack: "changed", new_secret: false });
 });
 
-test("a route to a destination that this process does not know fails, and the others are told", async () => {
-  await stand.addTenant("ahead", { email: "sales@ahead.example" });
-  await stand.sql`insert into actions.route (tenant_id, kind, address)
+test("a route to an unknown destination fails without affecting the others", async () => {
+  await fixture.addTenant("ahead", { email: "sales@ahead.example" });
+  await fixture.sql`insert into actions.route (tenant_id, kind, address)
     select id, 'pager', 'https://pager.example/' from tenant where slug = 'ahead'`;
-  const { status: code, json } = await stand.deliver({ tenant: "ahead" });
+  const { status: code, json } = await fixture.deliver({ tenant: "ahead" });
   assert.equal(code, 424);
   assert.deepEqual(json.effects, { crm: "none", email: "done", pager: "failed: unknown_destination" });
 });
@@ -80,7 +81,7 @@ const messageOf = (content: object, parts: Parameters<typeof event>[0] = {}) =>
     "Event: …",
   );
 
-test("the message says who, what and where in short lines, with two links, and nothing else of a lead", () => {
+test("the message has the lead's name, project, place and two links", () => {
   const lead = {
     ...{ first_name: "Ada", last_name: "Lovelace", phone: "(503) 555-0100 x12", email: "ada@example.com" },
     ...{ street_address: "1 Main St", city: "Portland", state: "OR", project_area: "kitchen" },
@@ -91,7 +92,7 @@ test("the message says who, what and where in short lines, with two links, and n
     `New lead for Acme Remodeling: Ada Lovelace
 Kitchen remodel in Portland, OR
 New cabinets. ${"x".repeat(200 - 14)}…
-<tel:+15035550100;ext=12|Call (503) 555-0100 ext. 12> · <mailto:ada@example.com|Mail ada@example.com>
+<tel:+15035550100;ext=12|Call (503) 555-0100 ext. 12> · <mailto:ada@example.com|Email ada@example.com>
 Event: …`,
   );
 });
@@ -117,7 +118,7 @@ for (
   });
 }
 
-test("a long lead is cut, and never within a character", () => {
+test("a long lead is truncated between characters", () => {
   const text = messageOf({ project_details: "<😀".repeat(8_000) });
   assert.ok(text.isWellFormed());
   assert.ok(text.length < 2_000);

@@ -13,7 +13,7 @@ beforeEach(async () => {
   written = [];
 });
 
-/** What one tenant gets that is alone. */
+/** The connections of a tenant while no other sends. */
 const shareAlone = mailConnectionsMax / 2;
 
 function open(timeoutMs: number): SendMail {
@@ -23,7 +23,7 @@ function open(timeoutMs: number): SendMail {
   });
 }
 
-/** To a mailbox of the tenant. */
+/** Sends an email to one of the tenant's mailboxes. */
 function send(by: SendMail, tenant: string, number = 0): Promise<Outcome> {
   const address = `${number}@${tenant}.example`;
   return by({
@@ -38,22 +38,26 @@ function send(by: SendMail, tenant: string, number = 0): Promise<Outcome> {
 const sendMany = (by: SendMail, tenant: string, count: number) =>
   Array.from({ length: count }, (_, number) => send(by, tenant, number));
 const reasonOf = (outcome: Outcome) => outcome.kind === "failed" ? outcome.reason : outcome.kind;
-const count = (words: readonly string[], word: string) => words.filter((one) => one === word).length;
-test("of a burst beyond what a mail server takes at once every mail is done", async () => {
-  // This one takes 50 connections; none of the burst's ends before all have come that come.
-  const held = smtp.hold(/@acme\.example/);
+const count = (reasons: readonly string[], reason: string) => reasons.filter((one) => one === reason).length;
+
+test("a burst larger than the mail server's connection limit is sent completely", async () => {
+  // The server accepts 50 connections and holds each message until released.
+  const releases = smtp.hold(/@acme\.example/);
   const by = open(60_000);
   const sent = Promise.all(sendMany(by, "acme", 200));
   assert.equal(reasonOf(await send(by, "birch")), "done");
-  for (let at = 0; at < 200; at += 1) (await until(() => held[at]))();
+  for (let at = 0; at < 200; at += 1) (await until(() => releases[at]))();
   assert.deepEqual(new Set((await sent).map(reasonOf)), new Set(["done"]));
   assert.equal(new Set(smtp.messages.map(({ to }) => to.join())).size, 201);
 });
 
-test("a tenant that is alone has half of the connections; what waits for one is not begun, and timeout_queue", async () => {
+test("one tenant uses half of the connections at most, and its other emails fail as timeout_queue", async () => {
   smtp.answers.set("RCPT", null);
   const outcomes = await Promise.all(sendMany(open(3_000), "acme", 50));
-  const words = outcomes.map(reasonOf);
-  assert.deepEqual([count(words, "timeout"), count(words, "timeout_queue")], [shareAlone, 50 - shareAlone]);
+  const reasons = outcomes.map(reasonOf);
+  assert.deepEqual([count(reasons, "timeout"), count(reasons, "timeout_queue")], [
+    shareAlone,
+    50 - shareAlone,
+  ]);
   assert.deepEqual([smtp.connections, written.length], [shareAlone, shareAlone]);
 });

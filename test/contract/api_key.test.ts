@@ -1,34 +1,34 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
-import { keyFault, keyInText, keySurface, makeKey } from "../../src/contract/api_key.ts";
+import { generateKey, keyFault, keyInText, keySurface } from "../../src/contract/api_key.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The first of what a CSPRNG might give. */
+/** Stands in for the CSPRNG. */
 const counting = (bytes: Uint8Array) => bytes.forEach((_, at) => bytes[at] = at);
 
 function valueOf(base62: string): number {
   return [...base62].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0);
 }
 
-test("a key is its prefix, 32 random characters and the CRC-32 of both in 6", () => {
+test("a key is its prefix, 32 random characters and a 6-character CRC-32 of both", () => {
   for (const surface of ["intake", "forms"] as const) {
     for (const sandbox of [true, false]) {
-      const key = makeKey({ surface, sandbox }, counting);
+      const key = generateKey({ surface, sandbox }, counting);
       const prefix = `${surface === "intake" ? "lead" : "form"}_${sandbox ? "test" : "live"}_`;
       assert.equal(key.slice(0, -6), prefix + digits.slice(0, 32));
       assert.equal(valueOf(key.slice(-6)), crc32(key.slice(0, -6)));
       assert.equal(keySurface(key), surface);
       assert.match(`key=${key};`, keyInText);
-      assert.match(key.slice(0, -1), keyInText, "a key that lost its end holds its secret still");
+      assert.match(key.slice(0, -1), keyInText, "a truncated key is still a secret");
     }
   }
 });
 
-test("bytes that would favour some characters are passed over, and more are asked for", () => {
+test("bytes that would favour some characters are discarded and drawn again", () => {
   let calls = 0;
-  const key = makeKey({ surface: "intake", sandbox: true }, (bytes) => {
+  const key = generateKey({ surface: "intake", sandbox: true }, (bytes) => {
     bytes.fill(calls < 2 ? 255 : 61);
     if (calls === 1) bytes.fill(247, 0, 5);
     calls++;
@@ -37,8 +37,8 @@ test("bytes that would favour some characters are passed over, and more are aske
   assert.equal(key.slice(10, -6), "z".repeat(32));
 });
 
-test("one mistyped, missing or added character makes it no key", () => {
-  const key = makeKey({ surface: "intake", sandbox: false }, counting);
+test("a key with one mistyped, missing or added character is invalid", () => {
+  const key = generateKey({ surface: "intake", sandbox: false }, counting);
   for (let at = 0; at < key.length; at++) {
     for (const other of "0aZ_é") {
       if (other === key[at]) continue;
@@ -51,9 +51,9 @@ test("one mistyped, missing or added character makes it no key", () => {
   }
 });
 
-test("what a text shows of itself: quotes, a wrong checksum, a key of the other surface; of a sound key and of no key nothing", () => {
+test("keyFault finds quotes, a wrong checksum and a key of the other surface", () => {
   const [intake, forms] = (["intake", "forms"] as const).map((surface) =>
-    makeKey({ surface, sandbox: true }, counting)
+    generateKey({ surface, sandbox: true }, counting)
   ) as [string, string];
   const reasonOf = (text: string, surface: "intake" | "forms" = "intake") => keyFault(text, surface)?.reason;
   for (const text of [`"${intake}"`, `'${forms}'`, `"${intake}`, '"lead_test_"']) {

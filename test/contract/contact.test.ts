@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contactSentence, isContact } from "../../src/contract/contact.ts";
 
-test("a contact is an address in which nothing means something to Markdown, HTML or mailto", () => {
+test("a contact is an address without characters special to Markdown, HTML or mailto", () => {
   for (const address of ["keys@acme.example", "a.b+c_d%e-f@x-1.example"]) {
     assert.ok(isContact(address), address);
   }
@@ -20,7 +20,7 @@ test("a contact is an address in which nothing means something to Markdown, HTML
   }
 });
 
-test("nobody is named where there is nobody", () => {
+test("without a contact the sentence is empty", () => {
   assert.equal(contactSentence(null), "");
   assert.match(contactSentence("keys@acme.example"), /mailto:keys@acme\.example/);
 });

@@ -5,7 +5,7 @@ import { errors, formErrors } from "../../src/contract/errors.ts";
 const rules = (table: object) =>
   Object.entries(table).map(([code, { status, retry }]) => `${status} ${code}: ${retry}`);
 
-test("each error code answers with the specification's status and retry rule", () => {
+test("each error code has the specification's status and retry rule", () => {
   assert.deepEqual(rules(errors), [
     "400 invalid_json: never",
     "401 unauthorized: never",
@@ -18,7 +18,7 @@ test("each error code answers with the specification's status and retry rule", (
   ]);
 });
 
-test("each error code of the forms answers with the status and retry rule that was decided", () => {
+test("each error code of forms has its status and retry rule", () => {
   assert.deepEqual(rules(formErrors), [
     "400 invalid_json: never",
     "400 missing_required: never as-is",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { fieldNames, fields, flagNames } from "../../src/contract/fields.ts";
 
-test("the envelope has the specification's fields in its order, with the caps decided", () => {
+test("the envelope has the specification's fields in its order, with their caps", () => {
   const caps = Object.entries(fields).map(([name, { lengthMax }]) => [name, lengthMax]);
   assert.deepEqual(caps, [
     ["first_name", 100],
@@ -23,7 +23,7 @@ test("the envelope has the specification's fields in its order, with the caps de
   assert.deepEqual(fieldNames, Object.keys(fields));
 });
 
-test("there are six flags, listed in the specification's order", () => {
+test("the six flags are in the specification's order", () => {
   assert.deepEqual(flagNames, [
     "phone_unnormalized",
     "project_area_unknown",
@@ -34,7 +34,7 @@ test("there are six flags, listed in the specification's order", () => {
   ]);
 });
 
-test("a flag begins with the name of its field: the playground marks that one", () => {
+test("every flag except extra_fields_preserved starts with its field's name", () => {
   const ofNone = flagNames.filter((flag) => !fieldNames.some((name) => flag.startsWith(`${name}_`)));
   assert.deepEqual(ofNone, ["extra_fields_preserved"]);
 });

@@ -5,7 +5,7 @@ import { likelyName } from "../../src/contract/likely_name.ts";
 
 const names = ["first_name", "last_name", "phone", "INTAKE_LISTEN", "INTAKE_URL", "America/New_York"];
 
-test("a misspelled name is recognized by its letters, whatever its case and what stands between its words", () => {
+test("a misspelled name is recognized in any case and with any word separator", () => {
   const cases: [string, string | null][] = [
     ["firstName", "first_name"],
     ["lastname", "last_name"],
@@ -22,7 +22,7 @@ test("a misspelled name is recognized by its letters, whatever its case and what
   for (const [text, likely] of cases) assert.equal(likelyName(text, names), likely, text);
 });
 
-test("a name itself is its own likely name, and of several the nearest is meant", () => {
+test("a correct name is its own likely name, and any other result is one of the names", () => {
   for (const name of names) assert.equal(likelyName(name, names), name);
   fc.assert(fc.property(fc.string(), (text) => {
     const likely = likelyName(text, names);

@@ -1,5 +1,5 @@
-import { dollars, grouped, limits } from "../../src/contract/limits.ts";
-import { addBudget, firstBudgets, rateHeaderNames } from "../../src/contract/rate_headers.ts";
+import { formatCents, formatCount, limits } from "../../src/contract/limits.ts";
+import { addRateLimit, initialRateHeaders, rateHeaderNames } from "../../src/contract/rate_headers.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -34,16 +34,16 @@ test("the limits are the published ones", () => {
 
 const rate = { perMinute: 120, burst: 31 };
 
-test("the first answer to a client tells of the whole limit but for this request", () => {
-  assert.deepEqual(firstBudgets({ name: "ip", rate }), {
+test("the first response's RateLimit counts only this request", () => {
+  assert.deepEqual(initialRateHeaders({ name: "ip", rate }), {
     "RateLimit-Policy": '"ip";q=120;w=60',
     "RateLimit": '"ip";r=30;t=1',
   });
 });
 
-test("each further limit stands after those before it, in every header", () => {
-  const first = firstBudgets({ name: "ip", rate });
-  const both = addBudget({ name: "key", rate, remaining: 0, resetSeconds: 16 }, first);
+test("each further limit is appended to every header", () => {
+  const first = initialRateHeaders({ name: "ip", rate });
+  const both = addRateLimit({ name: "key", rate, remaining: 0, resetSeconds: 16 }, first);
   assert.deepEqual(both, {
     "RateLimit-Policy": '"ip";q=120;w=60, "key";q=120;w=60',
     "RateLimit": '"ip";r=30;t=1, "key";r=0;t=16',
@@ -51,15 +51,15 @@ test("each further limit stands after those before it, in every header", () => {
   assert.deepEqual(Object.keys(both), rateHeaderNames);
 });
 
-test("a client without limits is told none", () => assert.deepEqual(firstBudgets(), {}));
+test("a client without limits gets no RateLimit headers", () => assert.deepEqual(initialRateHeaders(), {}));
 
-test("numbers are grouped by thousands, and cents are dollars with two places", () => {
-  assert.deepEqual([0, 999, 1000, 16_000, 1_234_567].map(grouped), [
+test("numbers are grouped by thousands, and cents are shown as dollars with two decimals", () => {
+  assert.deepEqual([0, 999, 1000, 16_000, 1_234_567].map(formatCount), [
     "0",
     "999",
     "1,000",
     "16,000",
     "1,234,567",
   ]);
-  assert.deepEqual([1, 100, 99_999].map(dollars), ["0.01", "1.00", "999.99"]);
+  assert.deepEqual([1, 100, 99_999].map(formatCents), ["0.01", "1.00", "999.99"]);
 });

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/folder.ts";
 
 const { databaseUrl, sql } = await openStore();
 
-test("what the command does to keys, terms and dead letters is noted with the role that did it, and no key's text", async () => {
+test("changes to keys, vocabulary and dead letters are audited with the database role and without the key's text", async () => {
   const on = { databaseUrl };
   await ctl(["tenant", "add", "acme"], on);
   const key = await ctl(["key", "issue", "acme", "--label", "web"], on);
@@ -23,7 +23,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
   await sql`insert into dead_letter select event_id, tenant_id, now(), 'crm_500' from event`;
   await ctl(["dead", "replay", dead], on);
   await ctl(["key", "revoke", key.id], on);
-  // Nothing changes: nothing is noted.
+  // No change, no audit entry.
   await ctl(["key", "revoke", key.id], on);
 
   const [{ role }] = await sql<[{ role: string }]>`select session_user as role`;
@@ -49,7 +49,7 @@ test("what the command does to keys, terms and dead letters is noted with the ro
   assert.ok(!JSON.stringify(rows).includes(key.key));
 });
 
-test("what the command does to tenants, routes, campaigns and networks is noted, with no address and no secret", async () => {
+test("changes to tenants, routes, campaigns and networks are audited without addresses and secrets", async () => {
   const on = { databaseUrl };
   const [{ first }] = await sql<[{ first: string }]>`select max(id) as first from audit`;
   await ctl(["tenant", "add", "box", "--name", "Grace Hopper Roofing", "--sandbox"], on);
@@ -58,7 +58,7 @@ test("what the command does to tenants, routes, campaigns and networks is noted,
   const route = (...options: string[]) => ctl(["tenant", "route", "globex", ...options], on);
   const { crm_secret: secret } = await route("--crm-url", "https://crm.example.com/t0ken");
   await route("--email", "grace@hopper.example");
-  // Read, or as it was before: nothing is noted.
+  // Reading and unchanged values add no entry.
   await route();
   await route("--email", "grace@hopper.example");
   await route("--rotate-secret");
@@ -99,7 +99,7 @@ test("what the command does to tenants, routes, campaigns and networks is noted,
 const on = { databaseUrl };
 const folder = temporaryFolder("audit");
 
-/** One exported line. */
+/** A line of `ctl audit export`. */
 interface Line {
   readonly id: number;
   readonly before: string;
@@ -117,95 +117,107 @@ async function exported(): Promise<Line[]> {
 async function verifyFile(lines: readonly unknown[]) {
   const file = join(folder, "audit.jsonl");
   writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  // Off the machine there is no database.
+  // Runs without a database, as on another machine.
   return await runCtl(["audit", "verify", "--file", file], { env: { HOME: folder } });
 }
 
-/** What verify says of the database; `null` when it is whole. */
+/** Returns the fault that `ctl audit verify` reports, or `null`. */
 async function fault(...options: string[]): Promise<string | null> {
   const { code, stderr } = await runCtl(["audit", "verify", ...options], on);
   assert.equal(code, stderr === "" ? 0 : 1);
   return stderr === "" ? null : stderr.trim();
 }
 
-/** Changes the audit as only its owner can, sees what verify says, and puts back what was there. */
+/** Changes the audit as its owner, returns the fault that verify reports, and restores the audit. */
 async function forge(statement: string): Promise<string | null> {
   await sql.unsafe(
-    `create table kept as select * from audit; create table kept_head as select * from audit_head`,
+    `create table saved as select * from audit; create table saved_head as select * from audit_head`,
   );
   await sql.unsafe(statement);
   const found = await fault();
   await sql.unsafe(`
-    truncate audit; insert into audit select * from kept; drop table kept;
-    delete from audit_head; insert into audit_head select * from kept_head; drop table kept_head`);
+    truncate audit; insert into audit select * from saved; drop table saved;
+    delete from audit_head; insert into audit_head select * from saved_head; drop table saved_head`);
   assert.equal(await fault(), null);
   return found;
 }
 
-test("ctl audit verify names the first row that was changed, removed or put in, and an end that was cut off", async () => {
+test("ctl audit verify names the first row that was changed, removed or inserted", async () => {
   const { rows, head } = await ctl(["audit", "verify"], on);
   const [last = { id: "", digest: "" }] = await sql<{ id: string; digest: string }[]>`
     select id, encode(digest, 'hex') as digest from audit order by id desc limit 1`;
   assert.deepEqual([String(rows), head], [last.id, `${last.id}:${last.digest}`]);
   for (
     const [what, statement, message] of [
-      ["actor", "update audit set actor = 'ctl somebody' where id = 3", /row 3 was changed/],
-      ["a digest", "update audit set digest = sha256('') where id = 2", /row 2 was changed/],
-      ["the first", "delete from audit where id = 1", /row 1 is missing/],
-      ["one between", "delete from audit where id = 3", /row 3 is missing/],
-      ["the last", `delete from audit where id = ${last.id}`, new RegExp(`row ${last.id} is missing`)],
-      ["all", "truncate audit", /row 1 is missing/],
       [
-        "two that changed places",
-        "update audit set id = -id where id in (3, 4); update audit set id = 7 + id where id in (-3, -4)",
-        /row 3 was changed/,
+        "actor",
+        "update audit set actor = 'ctl somebody' where id = 3",
+        /row 3 or an earlier one was changed/,
       ],
       [
-        "one put in",
+        "a digest",
+        "update audit set digest = sha256('') where id = 2",
+        /row 2 or an earlier one was changed/,
+      ],
+      ["the first row", "delete from audit where id = 1", /row 1 is missing/],
+      ["a middle row", "delete from audit where id = 3", /row 3 is missing/],
+      ["the last row", `delete from audit where id = ${last.id}`, new RegExp(`row ${last.id} is missing`)],
+      ["all rows", "truncate audit", /row 1 is missing/],
+      [
+        "two swapped rows",
+        "update audit set id = -id where id in (3, 4); update audit set id = 7 + id where id in (-3, -4)",
+        /row 3 or an earlier one was changed/,
+      ],
+      [
+        "an inserted row",
         `insert into audit (id, at, actor, action, subject, detail, claimed, digest)
          select ${last.id}::bigint + 1, at, actor, action, subject, detail, claimed, digest
          from audit where id = 2; update audit_head set id = id + 1`,
-        new RegExp(`row ${Number(last.id) + 1} was changed`),
+        new RegExp(`row ${Number(last.id) + 1} or an earlier one was changed`),
       ],
-      ["the head", "update audit_head set digest = sha256('')", /not that of the head/],
+      ["the head", "update audit_head set digest = sha256('')", /differs from the head's/],
     ] as const
-  ) assert.match(await forge(statement) ?? "whole", message, what);
+  ) assert.match(await forge(statement) ?? "no fault", message, what);
 });
 
-test("an audit whose end was cut off together with its head is told by a head that was written down", async () => {
+test("ctl audit verify --head detects an audit truncated together with its head", async () => {
   const { head } = await ctl(["audit", "verify"], on);
   assert.equal(await fault("--head", head), null);
   await ctl(["tenant", "add", "initech"], on);
-  assert.equal(await fault("--head", head), null, "what was added since does no harm");
+  assert.equal(await fault("--head", head), null, "rows added since are accepted");
   const { head: later } = await ctl(["audit", "verify"], on);
   await sql.unsafe(`
     delete from audit where id = (select max(id) from audit);
     update audit_head set (id, digest) = (select id, digest from audit order by id desc limit 1)`);
   assert.equal(await fault(), null);
-  assert.match(await fault("--head", later) ?? "", /is not the one that was written down, or is gone/);
+  assert.match(await fault("--head", later) ?? "", /is missing, or differs from the recorded head/);
   for (const wrong of ["1", "x:y", `1:${"g".repeat(64)}`]) {
     assert.equal((await runCtl(["audit", "verify", "--head", wrong], on)).code, 2, wrong);
   }
 });
 
-test("what ctl audit export ships is checked without a database", async () => {
+test("ctl audit verify --file checks an export without a database", async () => {
   const lines = await exported();
-  const whole = await verifyFile(lines);
-  assert.deepEqual([whole.code, whole.stderr], [0, ""]);
-  assert.match(whole.stdout, new RegExp(`${lines.length} rows\\.\nIts head: ${lines.length}:[0-9a-f]{64}`));
-  assert.equal((await verifyFile(lines.slice(3))).code, 0, "a file may begin anywhere");
+  const intact = await verifyFile(lines);
+  assert.deepEqual([intact.code, intact.stderr], [0, ""]);
+  assert.match(intact.stdout, new RegExp(`${lines.length} rows\\.\nHead: ${lines.length}:[0-9a-f]{64}`));
+  assert.equal((await verifyFile(lines.slice(3))).code, 0, "a file may start at any row");
 
   const broken: readonly (readonly [string, unknown[], RegExp])[] = [
-    ["one left out", lines.toSpliced(2, 1), /row 4 does not follow row 2/],
-    ["one changed", lines.with(2, { ...lines[2], subject: "x" } as Line), /row 3 was changed/],
-    ["twice", lines.toSpliced(2, 0, lines[2] as Line), /row 3 does not follow row 3/],
+    ["a missing row", lines.toSpliced(2, 1), /row 4 does not follow row 2/],
     [
-      "another beginning",
+      "a changed row",
+      lines.with(2, { ...lines[2], subject: "x" } as Line),
+      /row 3 or an earlier one was changed/,
+    ],
+    ["a repeated row", lines.toSpliced(2, 0, lines[2] as Line), /row 3 does not follow row 3/],
+    [
+      "another first row",
       [{ ...lines[0], before: "0".repeat(64) }, ...lines.slice(1)],
       /row 1 does not follow row 0/,
     ],
-    ["no row", [{ id: 1 }], /Line 1 is no row of the audit/],
-    ["null", [null], /Line 1 is no row of the audit/],
+    ["no row", [{ id: 1 }], /Line 1 is not an audit row/],
+    ["null", [null], /Line 1 is not an audit row/],
   ];
   for (const [what, rows, message] of broken) {
     const { code, stderr } = await verifyFile(rows);
@@ -217,7 +229,7 @@ test("what ctl audit export ships is checked without a database", async () => {
   assert.doesNotMatch(readFileSync(join(folder, "audit.jsonl"), "utf8"), /grace|hopper|t0ken|whsec/i);
 });
 
-test("operators at work at the same time add to one chain, and what is taken back leaves no gap in it", async () => {
+test("concurrent entries form one chain, and rolled-back entries leave no gap", async () => {
   const many = postgres(databaseUrl, { max: 8, onnotice: () => {} });
   const add = (name: string) => many`select note_audit('test.add', ${name})`.catch(() => {});
   await Promise.all(Array.from({ length: 200 }, async (_, index) => {

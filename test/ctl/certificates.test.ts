@@ -12,7 +12,7 @@ import { temporaryFolder } from "../support/folder.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-// Nothing listens there: the command needs no store.
+// No database listens there; the command needs none.
 const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
 const folder = join(temporaryFolder("ctl-certificates"), "tls");
 const path = (name: string) => join(folder, name);
@@ -23,8 +23,8 @@ const read = (name: string) => new X509Certificate(readFileSync(path(name)));
 const server = { certFile: path("server.pem"), keyFile: path("server.key"), caFile: path("ca.pem") };
 const client = { certFile: path("client.pem"), keyFile: path("client.key"), caFile: path("ca.pem") };
 
-test("ctl certificates makes an authority and what it signs, keeps each key to its owner, and prints the settings", async () => {
-  const { code, stdout, stderr } = await runCtl(["certificates", folder, "--days", "90"], nowhere);
+test("ctl certificates creates a CA and its certificates with private modes, and prints the settings", async () => {
+  const { code, stdout, stderr } = await runCtl(["certificates", folder], nowhere);
   assert.deepEqual([code, stderr], [0, ""]);
   for (
     const line of [
@@ -38,7 +38,7 @@ test("ctl certificates makes an authority and what it signs, keeps each key to i
       `ACTIONS_CLIENT_KEY_FILE=${path("client.key")}`,
     ]
   ) assert.ok(stdout.split("\n").includes(line), line);
-  assert.match(stdout, /authority\/ca\.key, is for no process/);
+  assert.match(stdout, /No process needs the authority's key, .*authority\/ca\.key:/);
   assert.doesNotMatch(stdout, /PRIVATE KEY/);
   const modes = contents().map(([name = ""]) => [name, (statSync(path(name)).mode & 0o777).toString(8)]);
   assert.deepEqual(modes, [
@@ -52,18 +52,18 @@ test("ctl certificates makes an authority and what it signs, keeps each key to i
   assert.equal(statSync(path("authority")).mode & 0o777, 0o700);
   assert.match(read("server.pem").subjectAltName ?? "", /DNS:localhost, IP Address:127\.0\.0\.1/);
   const leftDays = (Date.parse(read("client.pem").validTo) - Date.now()) / 86_400_000;
-  assert.ok(leftDays > 89 && leftDays <= 90);
+  assert.ok(leftDays > 364 && leftDays <= 365);
 });
 
-test("it refuses to overwrite any of the files, and changes none", async () => {
+test("ctl certificates refuses to overwrite existing files", async () => {
   const before = contents();
   const { code, stdout, stderr } = await runCtl(["certificates", folder, "--json"], nowhere);
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /ca\.pem is there already and stays as it is; --renew replaces/);
+  assert.match(stderr, /ca\.pem already exists and was not changed; --renew replaces/);
   assert.deepEqual(contents(), before);
 });
 
-test("--renew keeps the authority, names, owner and mode; a process that runs takes the files up, and each end trusts the other throughout", async () => {
+test("--renew keeps CA, names, owner and mode, and a running process loads the new files", async () => {
   const observed: TlsObservation[] = [];
   const files = await TlsFiles.load(server, "actions");
   const stop = files.watch({ everyMs: 10, observe: (observation) => observed.push(observation) });
@@ -85,22 +85,22 @@ test("--renew keeps the authority, names, owner and mode; a process that runs ta
   assert.equal(mode & 0o777, 0o640);
   if (isRoot) assert.deepEqual([uid, gid], [12345, 54321]);
   await until(() => observed.some(({ kind }) => kind === "certificate_renewed"), {
-    what: "the new files are used",
+    what: "the new files are loaded",
   });
   assert.equal(new X509Certificate(files.context.cert).fingerprint256, read("server.pem").fingerprint256);
 
   for (const end of [old, await TlsFiles.load(client, "delivery")]) {
     const listener = createServer({ ...files.context, requestCert: true, rejectUnauthorized: true });
-    const met = once(listener, "secureConnection");
+    const connected = once(listener, "secureConnection");
     listener.listen(0, "127.0.0.1");
     await once(listener, "listening");
     const { port } = listener.address() as { port: number };
     const socket = connect({ ...end.context, port, host: "127.0.0.1", servername: "localhost" });
     await once(socket, "secureConnect");
-    const [met1] = await met as [TLSSocket];
-    assert.equal(met1.getPeerCertificate().subject.CN, "lead-intake");
+    const [peer] = await connected as [TLSSocket];
+    assert.equal(peer.getPeerCertificate().subject.CN, "lead-intake");
     socket.destroy();
-    met1.destroy();
+    peer.destroy();
     listener.close();
   }
 });

@@ -1,36 +1,36 @@
-/** What came under a used Idempotency-Key reaches a person: accepted as a lead of its own, or dismissed. */
+/** Tests that an operator can accept or dismiss a different lead posted under a used Idempotency-Key. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { get } from "../support/client.ts";
-import { Sink } from "../support/delivery/sink.ts";
+import { Tier } from "../support/faults/tier.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, type IssuedKey, lead, visitor, World } from "../support/world.ts";
+import { freshKey, type IssuedKey, lead, TestEnv, visitor } from "../support/test_env.ts";
 
-const world = await World.open();
-const sink = await Sink.open();
-const server = await world.start({ ACTIONS_URL: sink.url });
-const on = { databaseUrl: world.database.url };
-const tenant = await world.tenant();
-await world.sql`
+const testEnv = await TestEnv.open();
+const tier = await Tier.open();
+const server = await testEnv.start({ ACTIONS_URL: tier.url });
+const on = { databaseUrl: testEnv.database.url };
+const tenant = await testEnv.tenant();
+await testEnv.sql`
   insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
-const campaignId = await world.campaign(tenant);
-const first = await world.issue({ tenant });
-const second = await world.issue({ tenant, campaignId });
+const campaignId = await testEnv.campaign(tenant);
+const first = await testEnv.issue({ tenant });
+const second = await testEnv.issue({ tenant, campaignId });
 
 async function post(key: IssuedKey, idempotencyKey: string, members: Record<string, unknown>) {
   const headers = { "Idempotency-Key": idempotencyKey };
-  const { status, json } = await world.intake({ key: key.text, body: lead(members), headers });
+  const { status, json } = await testEnv.intake({ key: key.text, body: lead(members), headers });
   return { status, eventId: json.event_id as string };
 }
 
-/** Two leads under one Idempotency-Key, and the collision that the second one is. */
+/** Posts two leads under one Idempotency-Key and returns the collision of the second. */
 async function collide(before: Record<string, unknown>, after: Record<string, unknown>) {
   const idempotencyKey = freshKey();
   const { eventId } = await post(first, idempotencyKey, before);
   assert.deepEqual(await post(second, idempotencyKey, after), { status: 200, eventId });
-  const [row] = await world.sql<{ id: string; other_person: boolean }[]>`
+  const [row] = await testEnv.sql<{ id: string; other_person: boolean }[]>`
     select id, other_person from collision where event_id = ${eventId} order by id desc limit 1`;
   return { eventId, idempotencyKey, id: row?.id as string, isOther: row?.other_person };
 }
@@ -38,17 +38,17 @@ async function collide(before: Record<string, unknown>, after: Record<string, un
 const grace = { first_name: "Grace", phone: "5557654321", email: "grace@example.com" };
 const ada = { phone: "5551234567", email: "ada@example.com" };
 const spend = async () =>
-  Number((await world.sql`select coalesce(sum(cents), 0)::int as cents from campaign_charge`)[0]?.cents);
-const events = async () => Number((await world.sql`select count(*)::int as n from event`)[0]?.n);
+  Number((await testEnv.sql`select coalesce(sum(cents), 0)::int as cents from campaign_charge`)[0]?.cents);
+const events = async () => Number((await testEnv.sql`select count(*)::int as n from event`)[0]?.n);
 const openIds = async () =>
   (await ctl(["collision", "list", "--open", "--other"], on)).map(({ id }: { id: string }) => id);
 const personal = async (id: string) => {
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select lead, extra, raw, content_digest, phone, email, last_name from collision where id = ${id}`;
   return Object.values(row ?? {}).filter((value) => value !== null);
 };
 
-test("a collision is another person's when phone or email differ, or they have neither to compare", async () => {
+test("a collision is another person's if phone or email differs", async () => {
   const cases: [Record<string, unknown>, Record<string, unknown>, boolean][] = [
     [{ ...ada, city: "Salem" }, { ...ada, city: "Portland" }, false],
     [
@@ -65,7 +65,7 @@ test("a collision is another person's when phone or email differ, or they have n
   }
 });
 
-test("an accepted collision is an event of its own: delivered, charged, counted, audited, and both name the other", async () => {
+test("an accepted collision becomes its own event, is delivered, charged and audited, and names the first", async () => {
   const { id, eventId, idempotencyKey } = await collide(ada, {
     ...grace,
     cost: 12.5,
@@ -76,7 +76,7 @@ test("an accepted collision is an event of its own: delivered, charged, counted,
   const charged = await spend();
   const { accepted_event_id: own } = await ctl(["collision", "accept", id], on);
   assert.notEqual(own, eventId);
-  const [request] = await sink.until(own);
+  const [request] = await tier.until(own);
   assert.equal(request?.body.source, second.label);
   assert.equal(request?.body.lead.first_name, "Grace");
   assert.equal(request?.body.lead.phone, "+15557654321");
@@ -92,44 +92,46 @@ test("an accepted collision is an event of its own: delivered, charged, counted,
   assert.equal(firstOne.idempotency_key, idempotencyKey);
   assert.match(accepted.raw, /moon base/);
   const { text: found } = await get(`${server.urls.ops}/v1/leads?phone=5557654321`);
-  assert.ok(found.includes(own), "the search finds it");
+  assert.ok(found.includes(own), "found by the search");
   const terms = await ctl(["vocabulary", "unknown"], on);
   assert.ok(JSON.stringify(terms).includes("moon base"));
 
-  const audit = await world.sql`
+  const audit = await testEnv.sql`
     select action, subject, detail from audit where action = 'collision.accept' order by id`;
   assert.deepEqual(audit.map((row) => [row.subject, row.detail.collision]), [[own, Number(id)], [
     eventId,
     Number(id),
   ]]);
-  assert.equal((await personal(id)).length, 1, "the content has moved, its digest stays");
+  assert.equal((await personal(id)).length, 1, "only the digest is retained");
   const shown = await ctl(["collision", "show", id], on);
   assert.deepEqual([shown.state, shown.accepted_event_id, shown.lead.first_name], ["accepted", own, "Grace"]);
 });
 
-test("accepted twice, at once or later, it is one event, and retries of both posts are answered as before", async () => {
+test("a collision accepted twice, concurrently or later, is one event, and retries of both posts stay duplicates", async () => {
   const idempotencyKey = freshKey();
   const bodies = [lead(ada), lead(grace)];
   const send = (body: unknown) =>
-    world.intake({ key: second.text, body, headers: { "Idempotency-Key": idempotencyKey } });
+    testEnv.intake({ key: second.text, body, headers: { "Idempotency-Key": idempotencyKey } });
   const { json } = await send(bodies[0]);
   await send(bodies[1]);
-  const [row] = await world.sql`select id from collision where event_id = ${json.event_id}`;
+  const [row] = await testEnv.sql`select id from collision where event_id = ${json.event_id}`;
   const before = await events();
   const both = await Promise.all([1, 2, 3].map(() => runCtl(["collision", "accept", String(row?.id)], on)));
   assert.deepEqual(both.map(({ code }) => code).sort(), [0, 1, 1]);
-  assert.ok(both.filter(({ code }) => code === 1).every(({ stderr }) => /accepted already/.test(stderr)));
+  assert.ok(
+    both.filter(({ code }) => code === 1).every(({ stderr }) => /already been accepted/.test(stderr)),
+  );
   assert.equal(await events(), before + 1);
   for (const body of bodies) {
     const again = await send(body);
     assert.deepEqual([again.status, again.json.event_id], [200, json.event_id]);
   }
   assert.equal(await events(), before + 1);
-  const rows = await world.sql`select count, settled_at from collision where event_id = ${json.event_id}`;
+  const rows = await testEnv.sql`select count, settled_at from collision where event_id = ${json.event_id}`;
   assert.deepEqual(rows.map(({ count, settled_at }) => [Number(count), settled_at !== null]), [[2, true]]);
 });
 
-test("a dismissed one is no problem any more, is not delivered, and can still be accepted", async () => {
+test("a dismissed collision is not open, not delivered, and can still be accepted", async () => {
   const { id } = await collide(ada, grace);
   const before = await events();
   await ctl(["collision", "dismiss", id], on);
@@ -137,28 +139,30 @@ test("a dismissed one is no problem any more, is not delivered, and can still be
   assert.equal((await ctl(["collision", "show", id], on)).state, "dismissed");
   assert.equal(await events(), before);
   const noted = async () =>
-    Number((await world.sql`select count(*)::int as n from audit where action = 'collision.dismiss'`)[0]?.n);
+    Number(
+      (await testEnv.sql`select count(*)::int as n from audit where action = 'collision.dismiss'`)[0]?.n,
+    );
   assert.equal(await noted(), 1);
   assert.equal((await runCtl(["collision", "dismiss", id], on)).code, 0);
-  assert.equal(await noted(), 1, "it stays as it is");
+  assert.equal(await noted(), 1, "a second dismissal is not audited");
   assert.equal((await runCtl(["collision", "accept", id], on)).code, 0);
   assert.equal(await events(), before + 1);
   const missing = await runCtl(["collision", "accept", "4711"], on);
   assert.deepEqual([missing.code, /There is no collision 4711/.test(missing.stderr)], [1, true]);
 });
 
-test("a submission's collision becomes a submission with its form, its contact and its answer to the search", async () => {
-  const form = await world.form({ tenant });
-  const key = await world.issue({ tenant, surface: "forms" });
+test("an accepted collision of a submission has its form and is found by its contact", async () => {
+  const form = await testEnv.form({ tenant });
+  const key = await testEnv.issue({ tenant, surface: "forms" });
   const headers = { "Idempotency-Key": freshKey() };
-  const { json } = await world.submit(form, { key: key.text, body: visitor(), headers });
+  const { json } = await testEnv.submit(form, { key: key.text, body: visitor(), headers });
   const body = visitor({ name: "Edsger D", email: "edsger@example.org" });
-  assert.equal((await world.submit(form, { key: key.text, body, headers })).status, 200);
-  const [row] = await world
+  assert.equal((await testEnv.submit(form, { key: key.text, body, headers })).status, 200);
+  const [row] = await testEnv
     .sql`select id, other_person from collision where event_id = ${json.submission_id}`;
   assert.equal(row?.other_person, true);
   const { accepted_event_id: own } = await ctl(["collision", "accept", String(row?.id)], on);
-  const [request] = await sink.until(own);
+  const [request] = await tier.until(own);
   assert.equal(request?.body.submission.email, "edsger@example.org");
   const shown = await ctl(["lead", "show", own], on);
   assert.deepEqual([shown.kind, shown.form_key, shown.verdict], ["form", "contact", "clean"]);
@@ -166,7 +170,7 @@ test("a submission's collision becomes a submission with its form, its contact a
   assert.ok(text.includes(own));
 });
 
-test("the overview, the console's page and /metrics tell of those that want a person, and the buttons settle them", async () => {
+test("the overview, the console and /metrics show open collisions, and the console's buttons settle them", async () => {
   await ctl(["collision", "dismiss", ...await openIds()], on);
   const ops = server.urls.ops as string;
   const gauge = (count: number) =>
@@ -174,12 +178,12 @@ test("the overview, the console's page and /metrics tell of those that want a pe
       what: `the gauge is ${count}`,
     });
   await gauge(0);
-  assert.doesNotMatch((await get(`${ops}/`)).text, /different lead arrived/);
+  assert.doesNotMatch((await get(`${ops}/`)).text, /different lead was posted/);
   const { id } = await collide(ada, grace);
   await collide({ ...ada, city: "Salem" }, { ...ada, city: "Bend" });
   await gauge(1);
   const { text } = await get(`${ops}/`);
-  assert.match(text, /1 different lead arrived under a used/);
+  assert.match(text, /1 different lead was posted with a used/);
   assert.match(text, new RegExp(`href="/collisions/${id}">${tenant.slug} .*${second.label}`));
   const list = (await get(`${ops}/collisions?show=lost`)).text;
   assert.equal([...list.matchAll(/>Compare \d+</g)].length, 1);
@@ -206,41 +210,41 @@ test("the overview, the console's page and /metrics tell of those that want a pe
     /already been settled/,
   );
   assert.equal(await events(), before + 1);
-  const [entry] = await world.sql`
+  const [entry] = await testEnv.sql`
     select actor, claimed from audit where action = 'collision.accept' order by id desc limit 1`;
   assert.match(entry?.actor, /^console /);
   assert.equal(entry?.claimed, "127.0.0.1");
   await gauge(0);
 });
 
-test("an erased person's collision cannot be accepted, what was accepted is erased whole, and nobody is asked any more", async () => {
+test("an erased person's collision cannot be accepted, and an accepted one is erased", async () => {
   const edsger = { first_name: "Edsger", phone: "5552223333", email: "edsger@example.com" };
-  const kept = await collide(ada, edsger);
+  const open = await collide(ada, edsger);
   const taken = await collide(ada, { ...edsger, last_name: "Taken" });
   const { accepted_event_id: own } = await ctl(["collision", "accept", taken.id], on);
   const another = await collide(ada, grace);
   await ctl(["erase", "--email", "edsger@example.com"], on);
-  const refused = await runCtl(["collision", "accept", kept.id], on);
+  const refused = await runCtl(["collision", "accept", open.id], on);
   assert.deepEqual([refused.code, /has been erased/.test(refused.stderr)], [1, true]);
-  assert.ok(!(await openIds()).includes(kept.id));
-  assert.deepEqual(await personal(kept.id), []);
+  assert.ok(!(await openIds()).includes(open.id));
+  assert.deepEqual(await personal(open.id), []);
   assert.deepEqual(await personal(taken.id), []);
   assert.equal((await ctl(["lead", "show", own], on)).content, "erased");
 
-  assert.ok((await world.sql`select from tombstone`).length > 0, "for posts on their way");
-  assert.equal((await runCtl(["collision", "accept", another.id], on)).code, 0, "an erasure that has ended");
+  assert.ok((await testEnv.sql`select from tombstone`).length > 0, "for posts in flight");
+  assert.equal((await runCtl(["collision", "accept", another.id], on)).code, 0, "the erasure has ended");
   const waiting = await collide(ada, grace);
   const run = "7b1b2f0c-6f9b-4a53-9a3e-1f6d0c2a4711";
   const lease = (ms: number) =>
-    world.sql`select register_erasure(${run}, '{email nobody@example.com}', ${ms}, 60000)`;
+    testEnv.sql`select register_erasure(${run}, '{email nobody@example.com}', ${ms}, 60000)`;
   await lease(30_000);
   const busy = await runCtl(["collision", "accept", waiting.id], on);
   assert.deepEqual(
     [busy.code, /an erasure that may include/.test(busy.stderr)],
     [1, true],
-    "one is under way",
+    "an erasure is running",
   );
-  assert.ok((await openIds()).includes(waiting.id), "nothing was done");
+  assert.ok((await openIds()).includes(waiting.id), "nothing was changed");
   await lease(0);
   assert.equal((await runCtl(["collision", "accept", waiting.id], on)).code, 0);
 });

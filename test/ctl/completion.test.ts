@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before, test } from "node:test";
-import { isLeftOut } from "../../scripts/test_plan.ts";
+import { isSkipped } from "../../scripts/test_plan.ts";
 import { inherited } from "../support/environment.ts";
 import { ctl, runCtl } from "../support/server.ts";
 import { openStore } from "../support/store.ts";
@@ -32,7 +32,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ["lead list --limit 5 --tenant a", ["acme"]],
 ];
 
-test("a line is completed with commands, options, values and tenants; without a database with all but tenants", async () => {
+test("completion offers commands, options, values and tenants, without a database all but tenants", async () => {
   const complete = async (line: string, where: Parameters<typeof runCtl>[1]) =>
     (await runCtl(["completion", "bash", "--", ...line.split(" ")], where)).stdout.trim();
   for (const [line, words] of cases) assert.equal(await complete(line, on), words.join("\n"), line);
@@ -42,8 +42,8 @@ test("a line is completed with commands, options, values and tenants; without a 
 });
 
 for (const shell of ["bash", "zsh"]) {
-  if (shell === "zsh" && isLeftOut("test/ctl/completion: zsh")) continue;
-  test(`${shell} offers what completes the line`, async () => {
+  if (shell === "zsh" && isSkipped("test/ctl/completion: zsh")) continue;
+  test(`the completion script completes in ${shell}`, async () => {
     const { stdout } = await runCtl(["completion", shell], on);
     const line = `COMP_WORDS=(ctl key re); COMP_CWORD=2; _ctl ctl re key; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const ran = spawnSync(shell, ["-c", `${stdout}\n${line}`], {

@@ -9,7 +9,7 @@ const isoMs = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const lease = randomUUID();
 const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
-/** Keys of two sandbox tenants: what they have may be claimed without a route. */
+/** The keys of two sandbox tenants, whose events are claimed without a route. */
 let acme: string;
 let box: string;
 
@@ -28,7 +28,7 @@ interface Answer {
   readonly outcome: "delivered" | "refused" | "unreachable";
   readonly status?: number;
   readonly reason?: string;
-  readonly isSpent?: boolean;
+  readonly countsTowardsMax?: boolean;
   readonly retryMs?: number;
 }
 
@@ -38,7 +38,7 @@ async function claimAll(leaseMs = 30_000) {
       ${lease}, ${leaseMs}, 24, array[t.id], array['-infinity'], array[100]::int[])`;
 }
 
-/** Claims what is due and has the tier answer so to all of it. */
+/** Claims all due events and settles them with `answer`. */
 async function attempt(answer: Answer): Promise<void> {
   const rows = await claimAll();
   const each = <T>(value: T) => rows.map(() => value);
@@ -46,12 +46,12 @@ async function attempt(answer: Answer): Promise<void> {
     ${each(lease)}, ${rows.map((row) => row.event_id)}, ${rows.map((row) => row.number)},
     ${each(answer.verdict)},
     ${each(answer.outcome)}, ${each(answer.status ?? null)}, ${each(answer.reason ?? null)}, ${each(7)},
-    ${each(answer.isSpent === false ? "f" : "t")}, ${each(answer.retryMs ?? 0)})`;
+    ${each(answer.countsTowardsMax === false ? "f" : "t")}, ${each(answer.retryMs ?? 0)})`;
 }
 
 const crmRefuses = { verdict: "dead", outcome: "refused", status: 424, reason: "crm failed_400" } as const;
 
-/** An event that has died. */
+/** Stores an event and lets it die. */
 async function dead(keyId: string, post: Post = {}): Promise<string> {
   const { event_id } = await accept(sql, keyId, post);
   await attempt(crmRefuses);
@@ -62,7 +62,7 @@ async function show(id: string) {
   return (await ctl(["lead", "show", id], on)).delivery;
 }
 
-test("dead list names what was given up, the newest first, of all tenants or of one", async () => {
+test("dead list shows dead letters, newest first, of all tenants or of one", async () => {
   const older = await dead(acme);
   const newer = await dead(box, { kind: "form", lead: '{"message":"hi"}' });
   const listed = await ctl(["dead", "list"], on);
@@ -87,7 +87,7 @@ test("dead list names what was given up, the newest first, of all tenants or of 
   assert.match((await runCtl(["dead", "list", "--tenant", "none"], on)).stderr, /^There is no tenant none/);
 });
 
-test("dead show keeps the payload whole, to the last digit, with every attempt", async () => {
+test("dead show prints the payload verbatim with every attempt", async () => {
   const extra = '{"__proto__":{"a":1},"n":12345678901234567890,"p":1.10,"z":"\\u0000"}';
   const raw = '\ufeff{"first_name":"Zoë"}\r\n';
   const { event_id, received_at } = await accept(sql, acme, {
@@ -122,7 +122,7 @@ test("dead show keeps the payload whole, to the last digit, with every attempt",
   assert.match(text, /first_name +Ada/);
 });
 
-test("dead replay makes them pending again, prints their ids in order, and their history goes on", async () => {
+test("dead replay makes dead letters pending again, prints their ids in order and keeps their attempts", async () => {
   const [a, b] = [await dead(acme), await dead(box)];
   assert.deepEqual(await ctl(["dead", "replay", b, a, b, "--dry-run"], on), {
     replayed: [a, b],
@@ -146,7 +146,7 @@ test("dead replay makes them pending again, prints their ids in order, and their
   assert.deepEqual({ ...figures }, { pending: 0, dead: 0 });
 });
 
-test("dead replay with an id that is not dead replays none, and names it, exit 1", async () => {
+test("dead replay with an id that is not dead replays none and exits 1", async () => {
   const id = await dead(acme);
   const { event_id: waiting } = await accept(sql, acme);
   const { code, stdout, stderr } = await runCtl(["dead", "replay", id, waiting, "nope", "--json"], on);
@@ -154,13 +154,13 @@ test("dead replay with an id that is not dead replays none, and names it, exit 1
   assert.equal(stdout, "");
   assert.equal(
     stderr,
-    `Not dead: ${waiting} (pending), nope (there is no such event); ctl dead list shows what is; nothing was replayed\n`,
+    `Not dead: ${waiting} (pending), nope (no such event); ctl dead list shows dead letters; nothing was replayed\n`,
   );
   assert.equal((await show(id)).state, "dead");
   assert.equal((await runCtl(["dead", "replay", "nope", "--dry-run"], on)).code, 1);
 });
 
-test("dead replay --all replays thousands in batches, and with --dry-run only names them", async () => {
+test("dead replay --all replays in batches, and --dry-run only prints the ids", async () => {
   await sql`
     with made as (
       insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
@@ -182,6 +182,6 @@ test("dead replay --all replays thousands in batches, and with --dry-run only na
   assert.deepEqual(done.replayed, [...done.replayed].sort());
   const [figures] = await sql`select pending::int, dead::int from beat(0)`;
   assert.deepEqual({ ...figures }, { pending: 2_500, dead: 0 });
-  // One commit a batch.
+  // One commit per batch.
   assert.equal((await sql`select from outbox_tally where state = 'pending'`).length, 3);
 });

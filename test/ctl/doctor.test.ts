@@ -21,7 +21,7 @@ const folder = temporaryFolder("ctl-doctor");
 const authority = new Authority();
 const server = authority.issue({ name: "localhost", use: "server", days: 60 });
 const client = authority.issue({ name: "lead-intake", use: "client", days: 60 });
-// What is good for three days only is told of; it is what the tests' authority itself is good for.
+// The tests' CA expires within three days, which doctor reports.
 const isShort = ({ text }: Line) => /_CA_FILE expires in [12] days?/.test(text);
 
 type Settings = Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ async function diagnose(
   args: readonly string[] = [],
 ): Promise<Outcome & { readonly lines: readonly Line[]; readonly of: (check: string) => readonly Line[] }> {
   const options = settings.flatMap((one) => ["--settings", settingsFile(one)]);
-  // What whoever runs it has in his own environment counts for nothing beside the files.
+  // The files take precedence over the operator's environment.
   const env = { DATABASE_URL: "postgres://127.0.0.1:1/nowhere", INTAKE_LISTEN: "nonsense" };
   const outcome = await runCtl(["doctor", "--json", ...options, ...args], { env });
   const lines = JSON.parse(outcome.stdout).checks as Line[];
@@ -81,7 +81,7 @@ async function diagnose(
 
 const states = (lines: readonly Line[]) => lines.map(({ check, state }) => `${check}: ${state}`);
 
-test("ctl doctor on a stand that is well finds every check ok but the backup, exits 0, and shows no password", async () => {
+test("ctl doctor on a healthy installation reports every check but the backup ok, exits 0 and prints no password", async () => {
   const { code, stdout, stderr, lines } = await diagnose([intake, actions]);
   assert.deepEqual(states(lines.filter((line) => !isShort(line))), [
     "Settings, service: ok",
@@ -110,7 +110,7 @@ test("ctl doctor on a stand that is well finds every check ok but the backup, ex
   assert.ok(smtp.commands.every((command) => !/^(MAIL|RCPT|DATA)/i.test(command)));
 });
 
-test("whatever is wrong is named with what mends it, and no failure hides another", async () => {
+test("every fault is reported with its fix, and no fault hides another", async () => {
   const expired = authority.issue({ name: "lead-intake", use: "client", days: -1 });
   smtp.answers.set("EHLO", "250-mail.test\r\n250 AUTH PLAIN").set("AUTH", "535 5.7.8 who are you");
   const wrong = {
@@ -152,13 +152,13 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
     /INTAKE_LISTN is not a setting; did you mean INTAKE_LISTEN\?/,
     /docs\/configuration\.md/,
   );
-  assert.equal(stdout.split("INTAKE_LISTN is not a setting").length, 2, "both processes read it");
+  assert.equal(stdout.split("INTAKE_LISTN is not a setting").length, 2, "reported once for both processes");
   has(
     "Settings, service",
-    /ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong/,
+    /ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not match/,
     /fix it in/,
   );
-  has("Certificates", /ACTIONS_CLIENT_CERT_FILE has expired/, /ctl certificates .* --renew/);
+  has("Certificates", /ACTIONS_CLIENT_CERT_FILE expired on/, /ctl certificates .* --renew/);
   has("Migrations", /the database lacks functions\/accept\.sql/, /npm run migrate/);
   has("Grants", /not granted: execute on actions\.settle_effect to lead_actions/, /npm run migrate/);
   has(
@@ -168,19 +168,19 @@ test("whatever is wrong is named with what mends it, and no failure hides anothe
   );
   has(
     "Grants",
-    /lead_service and lead_actions may call pg_advisory_lock, with which/,
+    /lead_service and lead_actions may call pg_advisory_lock, which let either role/,
     /as a superuser, .*sql\/builtins\.sql/,
     "warning",
   );
-  has("Actions tier", /does not answer \(.*(ERR_|key values mismatch)/, /./);
+  has("Actions tier", /does not respond \(.*(ERR_|key values mismatch)/, /./);
   has("Mail server", /cannot be used \(EAUTH\)/, /user and password in SMTP_URL/);
-  has("Disk", /SITE_DIR, .*no-such-folder, is not there/, /npm run site:build/, "warning");
-  has("Backup", /no backup has left its mark/, /pg_dump/);
+  has("Disk", /SITE_DIR, .*no-such-folder, does not exist/, /npm run site:build/, "warning");
+  has("Backup", /the backup stamp .* does not exist/, /pg_dump/);
   assert.deepEqual(states(of("Database")), ["Database: ok"]);
   assert.doesNotMatch(stdout, /secret-of-mail/);
 });
 
-test("a server that could lose a commit fails, one without checksums or with a disk that fills is told of, and an old backup fails", async () => {
+test("a server that could lose a commit fails Durability, and an old backup fails Backup", async () => {
   const own = await ownPostgres({ fsync: "off", archive_mode: "on", archive_command: "false" });
   const stamp = join(folder, "backed-up");
   writeFileSync(stamp, "");
@@ -189,12 +189,15 @@ test("a server that could lose a commit fails, one without checksums or with a d
   assert.deepEqual(one.of("Durability").map(({ text, fix }) => [text, fix]), [
     ["fsync is off: a 202 could be lost", "alter system set fsync = on; select pg_reload_conf();"],
   ]);
-  assert.match(one.of("Database")[0]?.text ?? "", /would run as postgres, who is a superuser/);
+  assert.match(one.of("Database")[0]?.text ?? "", /would connect as postgres, which is a superuser/);
   assert.match(one.of("Backup")[0]?.text ?? "", /^the last backup is 0 h old$/);
   assert.match(one.of("Disk")[0]?.text ?? "", /^the database, .*postgres: [\d.]+ GiB free/);
   const old = Date.now() / 1_000 - 27 * 3_600;
   utimesSync(stamp, old, old);
-  const two = await diagnose([{ DATABASE_URL: own.url }], ["--backup-stamp", stamp]);
+  // A URL with several servers.
+  const url = own.url.replace(/@([^/]*)/, "@$1,$1");
+  const two = await diagnose([{ DATABASE_URL: url }], ["--backup-stamp", stamp]);
+  assert.match(two.of("Disk")[0]?.text ?? "", /^the database, /);
   assert.deepEqual(two.of("Backup")[0], {
     check: "Backup",
     state: "failure",
@@ -203,7 +206,7 @@ test("a server that could lose a commit fails, one without checksums or with a d
   });
 });
 
-test("a public certificate is checked for its names, its age and the order of its chain", async () => {
+test("a public certificate is checked for its names and the order of its chain", async () => {
   const issued = authority.issue({ name: "intake", use: "server", names: ["intake.example.com"], days: 60 });
   const chain = join(folder, "chain.pem");
   writeFileSync(chain, issued.cert + client.cert);
@@ -216,12 +219,12 @@ test("a public certificate is checked for its names, its age and the order of it
   }]);
   const found = of("Certificates").filter(({ text }) => text.includes("TLS_CERT_FILE"));
   assert.deepEqual(found.map(({ state, text }) => [state, text]), [
-    ["failure", "TLS_CERT_FILE is not for forms.example.com, which FORMS_URL has"],
-    ["warning", "clients may refuse TLS_CERT_FILE (chain_out_of_order)"],
+    ["failure", "TLS_CERT_FILE does not cover forms.example.com, the host name in FORMS_URL"],
+    ["warning", "clients may reject TLS_CERT_FILE (chain_out_of_order)"],
   ]);
 });
 
-test("tenants whose digests have links need the same FORMS_LINK_SECRET for both processes", async () => {
+test("digest links require the same FORMS_LINK_SECRET in both processes", async () => {
   const secrets = ["s".repeat(32), "t".repeat(32)];
   const forms = { FORMS_URL: "https://forms.example.com" };
   const check = async (...[own, other]: readonly (string | undefined)[]) => {

@@ -1,60 +1,56 @@
-/**
- * `ctl erase` on what the service itself has stored: every table has something of the person, and of others.
- */
+/** Tests `ctl erase` on data that the service stored, with the person's and others' rows in every table. */
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { atEnd } from "../support/at_end.ts";
-import { Sink } from "../support/delivery/sink.ts";
-import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
+import { Tier } from "../support/faults/tier.ts";
+import { freshKey, type IssuedKey, lead, TestEnv } from "../support/test_env.ts";
 import { everyValue, rowsWith } from "../support/every_value.ts";
 import { ctl, runCtl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const email = "quillon.vexworth@example.net";
 const person = { first_name: "Quillon", last_name: "Vexworth", email, phone: "(415) 867-5309" };
-/** In any text of the database, in any spelling that was used. */
+/** Matches the person's data in any spelling used. */
 const traces = /quillon|vexworth|v\u0435xworth|867\D{0,3}5309|zebrawood|\\u0071uillon/i;
 
-let world: World;
-let sink: Sink;
+let testEnv: TestEnv;
+let tier: Tier;
 let server: RunningServer;
 let on: { readonly databaseUrl: string };
-/** Of a tenant with a route, and of one without. */
+/** The keys of a tenant with a route and of one without. */
 let key: IssuedKey;
 let waiting: IssuedKey;
-let form: Awaited<ReturnType<World["form"]>>;
+let form: Awaited<ReturnType<TestEnv["form"]>>;
 let formsKey: IssuedKey;
 
 before(async () => {
-  world = await World.open();
-  sink = await Sink.open();
-  server = await world.start({
-    ACTIONS_URL: sink.url,
+  testEnv = await TestEnv.open();
+  tier = await Tier.open();
+  server = await testEnv.start({
+    ACTIONS_URL: tier.url,
     DELIVERY_BACKOFF_BASE_MS: "20",
     DELIVERY_BACKOFF_CAP_MS: "20",
     DELIVERY_ATTEMPTS_MAX: "2",
-    // What hangs does so for the whole test, on a slow machine too.
+    // A hanging send outlasts the test on a slow machine.
     DELIVERY_SEND_TIMEOUT_MS: "600000",
     DELIVERY_LEASE_MS: "900000",
   });
-  atEnd(() => {
-    for (const answer of sink.hanging.values()) answer();
-  });
-  on = { databaseUrl: world.database.url };
-  const tenant = await world.tenant();
-  await world.sql`
+  atEnd(() => tier.down());
+  on = { databaseUrl: testEnv.database.url };
+  const tenant = await testEnv.tenant();
+  await testEnv.sql`
     insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
-  const campaignId = await world.campaign(tenant);
-  key = await world.issue({ tenant, campaignId });
-  waiting = await world.issue();
-  form = await world.form({ tenant: waiting.tenant, required: ["message"] });
-  formsKey = await world.issue({ tenant: waiting.tenant, surface: "forms" });
+  const campaignId = await testEnv.campaign(tenant);
+  key = await testEnv.issue({ tenant, campaignId });
+  waiting = await testEnv.issue();
+  form = await testEnv.form({ tenant: waiting.tenant, required: ["message"] });
+  formsKey = await testEnv.issue({ tenant: waiting.tenant, surface: "forms" });
 });
 
 async function post(body: Record<string, unknown> | string, idempotencyKey = freshKey(), by = key) {
   const headers = { "Idempotency-Key": idempotencyKey };
-  const { json } = await world.intake({ key: by.text, body, headers });
+  const { json } = await testEnv.intake({ key: by.text, body, headers });
   return json as { readonly event_id: string; readonly status: string };
 }
 
@@ -65,7 +61,7 @@ async function accepted(members: Record<string, unknown>, idempotencyKey?: strin
 }
 
 async function submitted(fields: Record<string, unknown>): Promise<string> {
-  const { json } = await world.submit(form, { key: formsKey.text, body: fields });
+  const { json } = await testEnv.submit(form, { key: formsKey.text, body: fields });
   return json.submission_id;
 }
 
@@ -77,9 +73,9 @@ async function untilState(eventId: string, wanted: string): Promise<void> {
   await until(async () => await state(eventId) === wanted, { what: `${eventId} is ${wanted}` });
 }
 
-/** What must be the same before and after. */
+/** Returns the counts that an erasure must not change. */
 async function counts() {
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select
       (select count(*)::int from event) as events,
       (select json_object_agg(f.flag, f.count order by f.flag) from (
@@ -96,18 +92,18 @@ async function counts() {
 }
 
 async function tally() {
-  const [figures] = await world.sql`select pending::int, dead::int from beat(0)`;
-  const [rows] = await world.sql`
+  const [figures] = await testEnv.sql`select pending::int, dead::int from beat(0)`;
+  const [rows] = await testEnv.sql`
     select (select count(*)::int from outbox) as pending, (select count(*)::int from dead_letter) as dead`;
   assert.deepEqual({ ...figures }, { ...rows });
   return { ...figures };
 }
 
-test("erase removes a person from every table, leaves everybody else's rows and all counts, and says what it did", async () => {
-  sink.react = ({ body }) => {
+test("erase removes a person from every table and leaves all other rows and counts", async () => {
+  tier.answer = ({ body }) => {
     const { details = "" } = { details: body.lead?.project_details };
     if (details.includes("hangs")) return "hang";
-    return details.includes("dies") ? { status: 424, body: { failed: ["crm"] } } : { status: 200 };
+    return details.includes("dies") ? { status: 424, text: '{"failed":["crm"]}' } : { status: 200 };
   };
   const theirKey = `crm:${email}`;
   const delivered = await accepted(
@@ -154,7 +150,7 @@ test("erase removes a person from every table, leaves everybody else's rows and 
   });
   const theirs = [delivered, dead, sending, pending, byExtra, escaped, nested, held, clean, extension];
 
-  // Of others, and what mentions the person only.
+  // Other people's leads, and one that only mentions the person.
   const other = await accepted(
     { phone: "4158675308", email: "x.quillon.vexworth@example.net.au" },
     "other:1",
@@ -165,7 +161,7 @@ test("erase removes a person from every table, leaves everybody else's rows and 
     phone: "5550003333",
     project_details: `My neighbour ${email} sent me, call him: (415)867-5309`,
   });
-  // Under their key: their own lead in other words, and somebody else's.
+  // Under their Idempotency-Key: a variant of their lead, and another person's.
   assert.equal(
     (await post({ ...person, email: "q@example.net", phone: "5550009999" }, theirKey)).status,
     "duplicate",
@@ -174,44 +170,45 @@ test("erase removes a person from every table, leaves everybody else's rows and 
     (await post(lead({ phone: "5550008888", first_name: "Grace" }), theirKey)).status,
     "duplicate",
   );
-  // Theirs under somebody else's key.
+  // Their lead under another person's Idempotency-Key.
   assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
   assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
 
   await untilState(delivered, "delivered");
   await untilState(dead, "dead");
   await untilState(sending, "sending");
-  // Those of others too: what becomes of them later would be taken for the erasure's.
+  // Also the others: a later change would look like the erasure's.
   await until(async () => {
-    const rows = await world.sql`select event_id from outbox where tenant_id = ${key.tenant.id}`;
+    const rows = await testEnv.sql`select event_id from outbox where tenant_id = ${key.tenant.id}`;
     return rows.length === 1 && rows[0]?.event_id === sending;
-  }, { what: "all else is delivered or dead" });
-  await world.sql`update attempt set reason = 'Vexworth refused' where event_id in (${delivered}, ${dead})`;
-  await world.sql`insert into actions.effect (event_id, route_id, effect, reason, answer)
+  }, { what: "all other events are delivered or dead" });
+  await testEnv.sql`update attempt set reason = 'Vexworth refused' where event_id in (${delivered}, ${dead})`;
+  await testEnv.sql`insert into actions.effect (event_id, route_id, effect, reason, answer)
     values (${dead}, 1, 'crm', 'quillon', 'no room for quillon')`;
-  // Everything that is in it is of others.
-  const [graces] = await world.sql`select id from collision where raw like '%Grace%'`;
+  // Contains only another person's data.
+  const [graces] = await testEnv.sql`select id from collision where raw like '%Grace%'`;
   const before = await counts();
-  // The mention is to be looked at by a person, so it is no trace here.
-  await world.sql`update event set lead = '{"last_name":"Doe","phone":"+15550003333"}', extra = null,
+  // The mention is left for an operator, so it is not a trace here.
+  await testEnv.sql`update event set lead = '{"last_name":"Doe","phone":"+15550003333"}', extra = null,
     raw = '{"project_details":"write to quillon.vexworth@example.net"}' where event_id = ${mentions}`;
   const others = [other, shares, mentions];
   const untouched = (rows: string[]) => rows.filter((row) => !row.startsWith("public.collision"));
   await until(
     async () =>
-      (await world.sql`select fill_lead_contact(100), (select count(*)::int from lead_contact_todo) as left`)[
-        0
-      ]?.left === 0,
-    { what: "all leads are filed" },
+      (await testEnv
+        .sql`select fill_lead_contact(100), (select count(*)::int from lead_contact_todo) as left`)[
+          0
+        ]?.left === 0,
+    { what: "all contacts are indexed" },
   );
-  const rows = untouched(await rowsWith(world.sql, others));
-  const collided = await rowsWith(world.sql, ["Grace"]);
+  const rows = untouched(await rowsWith(testEnv.sql, others));
+  const collided = await rowsWith(testEnv.sql, ["Grace"]);
 
   const dry = await ctl(["erase", "--email", email, "--dry-run"], on);
   assert.equal(dry.dry_run, true);
   assert.deepEqual(await counts(), before);
-  assert.ok((await everyValue(world.sql)).some(({ text }) => traces.test(text)));
-  assert.equal((await world.sql`select from audit`).length, 0);
+  assert.ok((await everyValue(testEnv.sql)).some(({ text }) => traces.test(text)));
+  assert.equal((await testEnv.sql`select from audit`).length, 0);
 
   assert.equal((await ctl(["form", "held"], on)).length, 1);
   const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
@@ -235,16 +232,16 @@ test("erase removes a person from every table, leaves everybody else's rows and 
   assert.deepEqual(theirs.filter((id) => states[id] === undefined), []);
   assert.equal(one.events + two.events, theirs.length + 1);
 
-  // The mention, and another person's address with theirs inside it, as normalized and as posted.
-  const left = (await everyValue(world.sql)).filter(({ text }) => traces.test(text));
+  // The mention, and another address that contains theirs, normalized and as posted.
+  const left = (await everyValue(testEnv.sql)).filter(({ text }) => traces.test(text));
   assert.deepEqual(left.map(({ column }) => column).sort(), [
     "public.event.lead",
     "public.event.raw",
     "public.event.raw",
     "public.lead_contact.email",
   ]);
-  assert.deepEqual(untouched(await rowsWith(world.sql, others)), rows);
-  assert.deepEqual(await rowsWith(world.sql, ["Grace"]), collided);
+  assert.deepEqual(untouched(await rowsWith(testEnv.sql, others)), rows);
+  assert.deepEqual(await rowsWith(testEnv.sql, ["Grace"]), collided);
   assert.deepEqual(await counts(), before);
   await tally();
   const unknown = await ctl(["vocabulary", "unknown"], on);
@@ -252,7 +249,7 @@ test("erase removes a person from every table, leaves everybody else's rows and 
     ["conservatory", 1],
   ]);
 
-  // What is left cannot come back.
+  // Erased content cannot return.
   assert.match((await runCtl(["dead", "replay", dead], on)).stderr, /^Not dead/);
   assert.deepEqual(await ctl(["form", "held"], on), []);
   const release = await runCtl(["form", "release", held], on);
@@ -268,19 +265,19 @@ test("erase removes a person from every table, leaves everybody else's rows and 
     ["project_area_unknown"],
     "delivered",
   ]);
-  const told = await runCtl(["lead", "show", pending], on);
-  assert.equal(told.code, 0);
-  assert.match(told.stdout, /not delivered: its content went before\n\nLead\n {2}erased \d{4}-/);
+  const text = await runCtl(["lead", "show", pending], on);
+  assert.equal(text.code, 0);
+  assert.match(text.stdout, /not delivered: its content was removed first\n\nLead\n {2}erased \d{4}-/);
 
-  // A retry with the key is a duplicate and leaves nothing, in the same words or in others.
-  const again = await world.leavesNothing(() =>
+  // A retry with the key is a duplicate and stores nothing, whatever its content.
+  const again = await testEnv.leavesNothing(() =>
     post(lead({ ...person, project_details: "in other words" }), theirKey)
   );
   assert.deepEqual(again.status, "duplicate");
   assert.equal(again.event_id, delivered);
 
-  const audit = await world.sql`select actor, action, subject, detail from audit order by id`;
-  // The ids are for whoever restores an older copy; of the run itself there are counts alone.
+  const audit = await testEnv.sql`select actor, action, subject, detail from audit order by id`;
+  // Event entries have ids, for restoring an older copy; run entries have only counts.
   const ofEvents = audit.filter(({ action }) => action === "event.erase");
   const erasedIds = [...one.erased, ...two.erased].map(({ event_id: id }: { event_id: string }) => id);
   assert.deepEqual(ofEvents.map(({ subject }) => subject), erasedIds);
@@ -300,16 +297,16 @@ test("erase removes a person from every table, leaves everybody else's rows and 
   assert.doesNotMatch(logged, traces);
 });
 
-test("erase is done when it says 0 events, and notes that run too", async () => {
+test("erase of a person without data reports 0 events and is audited", async () => {
   for (const by of [["--email", email], ["--phone", "415 867 5309"]]) {
     const { events, collisions, erased } = await ctl(["erase", ...by], on);
     assert.deepEqual([events, collisions, erased], [0, 0, []]);
   }
-  const [last] = await world.sql`select subject, detail from audit order by id desc limit 1`;
+  const [last] = await testEnv.sql`select subject, detail from audit order by id desc limit 1`;
   assert.deepEqual({ ...last }, { subject: "0", detail: { events: 0, collisions: 0 } });
 });
 
-test("erase --event takes one event with all that was kept aside under its Idempotency-Key", async () => {
+test("erase --event removes one event and the collisions under its Idempotency-Key", async () => {
   const name = "erase:event";
   const id = await accepted({ project_details: "Nobody knows whose" }, name, waiting);
   const neighbour = await accepted({ project_details: "Nobody else" }, undefined, waiting);
@@ -330,31 +327,31 @@ test("erase --event takes one event with all that was kept aside under its Idemp
   assert.deepEqual(await tally(), { ...before, pending: before.pending - 1 });
   assert.equal(await state(id), "erased");
   assert.equal(await state(neighbour), "pending");
-  const [noted] = await world.sql`select subject, detail from audit order by id desc limit 1`;
+  const [noted] = await testEnv.sql`select subject, detail from audit order by id desc limit 1`;
   assert.deepEqual({ ...noted }, { subject: id, detail: { events: 1, collisions: 1, pending: 1 } });
 
   const again = await runCtl(["erase", "--event", id], on);
   assert.deepEqual([again.code, again.stdout], [0, "Erased 0 events and 0 collisions.\n"]);
   const { code, stderr } = await runCtl(["erase", "--event", "0123"], on);
-  assert.deepEqual([code, stderr], [1, "There is no event 0123; ctl lead list shows those there are\n"]);
+  assert.deepEqual([code, stderr], [1, "There is no event 0123; see ctl lead list\n"]);
 });
 
-test("after an erasure the same lead without an Idempotency-Key is a new one", async () => {
+test("after an erasure the same lead without an Idempotency-Key is accepted as new", async () => {
   const body = lead({ email: "later@example.org" });
-  const first = (await world.intake({ key: waiting.text, body })).json;
-  assert.equal((await world.intake({ key: waiting.text, body })).json.status, "duplicate");
+  const first = (await testEnv.intake({ key: waiting.text, body })).json;
+  assert.equal((await testEnv.intake({ key: waiting.text, body })).json.status, "duplicate");
   await ctl(["erase", "--email", "later@example.org"], on);
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select dedupe_digest, content_digest from event where event_id = ${first.event_id}`;
   assert.deepEqual({ ...row }, { dedupe_digest: null, content_digest: null });
-  const second = (await world.intake({ key: waiting.text, body })).json;
+  const second = (await testEnv.intake({ key: waiting.text, body })).json;
   assert.equal(second.status, "accepted");
   assert.notEqual(second.event_id, first.event_id);
   assert.equal((await ctl(["erase", "--email", "later@example.org"], on)).events, 1);
 });
 
-test("erase finds everything in thousands of events, page by page", async () => {
-  const [row] = await world.sql<{ first: string; last: string }[]>`
+test("erase finds all of a person's events among thousands", async () => {
+  const [row] = await testEnv.sql<{ first: string; last: string }[]>`
     with made as (
       insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, raw)
       select new_event_id(event_id_at(to_timestamp(n)), 1), 'lead', ${key.tenant.id}, ${key.id}, service_clock(), 'k', '{}',
@@ -364,5 +361,5 @@ test("erase finds everything in thousands of events, page by page", async () => 
     select min(event_id) as first, max(event_id) as last from made`;
   const { erased } = await ctl(["erase", "--email", "far@example.org"], on);
   assert.deepEqual(erased.length, 4);
-  await world.sql`delete from event where event_id between ${row?.first ?? ""} and ${row?.last ?? ""}`;
+  await testEnv.sql`delete from event where event_id between ${row?.first ?? ""} and ${row?.last ?? ""}`;
 });

@@ -14,13 +14,13 @@ async function refusal(databaseUrl: string, args = ["tenant", "add", "acme", "--
   return stderr;
 }
 
-test("a database that cannot be reached is named without its password", async () => {
+test("a database that cannot be reached is reported without its password", async () => {
   const message = await refusal("postgres://operator:s3cr%20et@127.0.0.1:1/leads");
   assert.match(message, /^The database at 127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\); check/);
   assert.doesNotMatch(message, /s3cr|operator/);
 });
 
-test("a revocation that another session keeps waiting is given up, and says where to look", async () => {
+test("a revocation blocked by another session's lock fails and names pg_stat_activity", async () => {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const { stdout } = await runCtl(["tenant", "add", "held", "--json"], { databaseUrl });
   assert.match(stdout, /held/);
@@ -30,7 +30,7 @@ test("a revocation that another session keeps waiting is given up, and says wher
   await sql`select pg_advisory_xact_lock_shared(1, ${key?.id})`;
   assert.match(
     await refusal(databaseUrl, ["key", "revoke", String(key?.id), "--json"]),
-    /holds a lock .*55P03.*pg_stat_activity.*nothing was changed, run the command again/,
+    /holds a lock .*55P03.*pg_stat_activity.*changed nothing, run the command again/,
   );
   await sql`rollback`;
   const [after] = await sql`select revoked_at from api_key where id = ${key?.id}`;
@@ -38,7 +38,7 @@ test("a revocation that another session keeps waiting is given up, and says wher
   await sql.end({ timeout: 1 });
 });
 
-test("a database that is not migrated says so and names the command", async () => {
+test("a database that is not migrated is reported with the command to run", async () => {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   await sql`drop table tenant cascade`;
   await sql.end({ timeout: 1 });

@@ -1,7 +1,6 @@
-import { acceptPosts } from "../support/accept.ts";
 import assert from "node:assert/strict";
-
 import { before, test } from "node:test";
+import { acceptPosts } from "../support/accept.ts";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
 
@@ -20,7 +19,7 @@ before(async () => {
 
 let forms = 0;
 
-/** A form of the tenant `acme` that nothing else uses. */
+/** Adds a form to the tenant `acme` for one test. */
 async function freshForm(...options: string[]): Promise<string> {
   const formKey = `form-${++forms}`;
   await ctl(["form", "add", "acme", formKey, "--required", "name", ...options], on);
@@ -73,11 +72,11 @@ test("form add defines a form, and form list shows it", async () => {
   assert.match(stdout, /^acme +Contact\.v2 +name, e-mail +70 +- /m);
 });
 
-test("form add refuses a form that is there; form change changes what is given and nothing else", async () => {
+test("form add refuses an existing form, and form change changes only the given options", async () => {
   const formKey = await freshForm("--blocked", "seo");
   assert.deepEqual(await refused("form", "add", "acme", formKey, "--required", "x"), {
     code: 1,
-    stderr: `Tenant acme has a form ${formKey} already; ctl form change changes it`,
+    stderr: `Tenant acme already has a form ${formKey}; ctl form change changes it`,
   });
   const changed = (...options: string[]) => ctl(["form", "change", "acme", formKey, ...options], on);
   const base = { tenant: "acme", form_key: formKey };
@@ -93,7 +92,7 @@ test("form add refuses a form that is there; form change changes what is given a
   assert.equal((await refused("form", "change", "acme", "nowhere", "--threshold", "9")).code, 1);
 });
 
-test("form remove takes a form out of the list, and form add brings it back with a new definition", async () => {
+test("form remove removes a form from the list, and form add restores it with a new definition", async () => {
   const formKey = await freshForm("--blocked", "seo");
   const submission = await store("spam", { formKey });
   await ctl(["form", "remove", "acme", formKey], on);
@@ -101,12 +100,16 @@ test("form remove takes a form out of the list, and form add brings it back with
   assert.equal((await refused("form", "change", "acme", formKey, "--threshold", "9")).code, 1);
   const listed = await ctl(["form", "list"], on);
   assert.ok(!listed.some((form: { form_key: string }) => form.form_key === formKey));
-  assert.equal((await ctl(["lead", "show", submission], on)).form_key, formKey, "what it received stays");
+  assert.equal(
+    (await ctl(["lead", "show", submission], on)).form_key,
+    formKey,
+    "its submissions are retained",
+  );
   const back = await ctl(["form", "add", "acme", formKey, "--required", "email"], on);
   assert.deepEqual(back.blocked, []);
 });
 
-test("form held lists what waits to be judged, people first and without content", async () => {
+test("form held lists held submissions without content, spam before honeypot", async () => {
   const formKey = await freshForm();
   const [honeypot, clean, spam] = [
     await store("honeypot", { formKey }),
@@ -139,11 +142,11 @@ test("form held lists what waits to be judged, people first and without content"
   assert.deepEqual([shown.delivery.state, typeof shown.dismissed_at], ["held", "string"]);
   assert.deepEqual(await refused("form", "dismiss", clean), {
     code: 1,
-    stderr: `${clean} is not held: it was sent to delivery on arrival`,
+    stderr: `${clean} is not held: it was queued for delivery on arrival`,
   });
 });
 
-test("form release of what is released, was never held, is erased or does not exist exits 1 and says so", async () => {
+test("form release of a released, clean, erased or unknown submission exits 1", async () => {
   const formKey = await freshForm();
   const [twice, clean, erased] = [
     await store("spam", { formKey }),
@@ -156,9 +159,9 @@ test("form release of what is released, was never held, is erased or does not ex
   const [before] = [await audited()];
   for (
     const [id, message] of [
-      [twice, `${twice} has been released already; ctl lead show ${twice} shows its delivery`],
-      [clean, `${clean} is not held: it was sent to delivery on arrival`],
-      [erased, `${erased} has been erased; there is nothing left to deliver`],
+      [twice, `${twice} has already been released; ctl lead show ${twice} shows its delivery`],
+      [clean, `${clean} is not held: it was queued for delivery on arrival`],
+      [erased, `The content of ${erased} was erased or has expired`],
       ["nothing", "There is no submission nothing; ctl form held shows what is held"],
     ] as const
   ) {
@@ -166,7 +169,7 @@ test("form release of what is released, was never held, is erased or does not ex
   }
   assert.equal(await audited(), before);
   const held = await ctl(["form", "held", "--tenant", "acme"], on);
-  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === erased), "nor is it listed");
+  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === erased), "not listed");
   assert.equal((await sql`select from outbox where event_id = ${twice}`).length, 1);
   assert.equal((await sql`select from outbox where event_id = ${erased}`).length, 0);
 });

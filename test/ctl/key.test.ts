@@ -3,8 +3,6 @@ import { createHash } from "node:crypto";
 import { before, test } from "node:test";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { until } from "../support/until.ts";
-import { accept } from "../support/ctl/event.ts";
 
 const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
@@ -15,10 +13,10 @@ before(async () => {
   await ctl(["campaign", "add", "spring", "--tenant", "acme"], on);
 });
 
-test("a key is printed once: the store has its SHA-256 and last 4 characters, and key list neither", async () => {
+test("a key is printed once; only its SHA-256 and last 4 characters are stored", async () => {
   const { stdout } = await runCtl(["key", "issue", "acme", "--label", "once"], on);
   const [key = ""] = /lead_live_\w+/.exec(stdout) ?? [];
-  assert.match(stdout, /not shown again/);
+  assert.match(stdout, /not be shown again/);
   const tables = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema')`;
@@ -40,49 +38,20 @@ test("a key is printed once: the store has its SHA-256 and last 4 characters, an
   assert.ok(!listed.stdout.includes(digest));
 });
 
-test("key revoke returns when the commits of the key have ended, and none follows", async () => {
-  const { id } = await ctl(["key", "issue", "acme", "--label", "revoked"], on);
-  let ended = false;
-  let revoking: ReturnType<typeof runCtl> | undefined;
-  await sql.begin(async (transaction) => {
-    // A commit in progress: it holds the key's lock until the transaction ends.
-    await accept(transaction, id);
-    revoking = runCtl(["key", "revoke", id, "--json"], on).finally(() => ended = true);
-    const [waiting] = await until(async () => {
-      const rows = await sql`
-        select 1 from pg_locks where locktype = 'advisory' and not granted and objid = ${Number(id)}`;
-      return rows.length > 0 && rows;
-    }, { what: "the revocation waits for the key's lock" });
-    assert.ok(waiting);
-    assert.equal(ended, false);
-  });
-  const { code, stdout } = await (revoking as ReturnType<typeof runCtl>);
-  assert.equal(code, 0);
-  const revocation = JSON.parse(stdout);
-  assert.match(revocation.revoked_at, /Z$/);
-  assert.deepEqual({ ...revocation, revoked_at: "" }, {
-    id,
-    tenant: "acme",
-    label: "revoked",
-    revoked_at: "",
-    already_revoked: false,
-  });
-  assert.equal((await accept(sql, id)).outcome, "revoked");
-  const [events] = await sql`select count(*)::int as n from event where key_id = ${Number(id)}`;
-  assert.equal(events?.n, 1);
-});
-
-test("key revoke of a revoked key exits 0 and keeps the time of the first", async () => {
+test("key revoke of a revoked key exits 0 and keeps the first time", async () => {
   const { id } = await ctl(["key", "issue", "acme", "--label", "twice"], on);
   const first = await ctl(["key", "revoke", id], on);
+  assert.match(first.revoked_at, /Z$/);
+  const { revoked_at: _, ...revocation } = first;
+  assert.deepEqual(revocation, { id, tenant: "acme", label: "twice", already_revoked: false });
   const second = await ctl(["key", "revoke", id], on);
   assert.deepEqual(second, { ...first, already_revoked: true });
-  assert.match((await runCtl(["key", "revoke", id], on)).stdout, /was revoked already/);
+  assert.match((await runCtl(["key", "revoke", id], on)).stdout, /was already revoked/);
   const listed = (await ctl(["key", "list"], on)).find((key: { id: string }) => key.id === id);
   assert.equal(listed.revoked_at, first.revoked_at);
 });
 
-test("key limit raises a limit until a time, and --clear ends it", async () => {
+test("key limit raises a key's limit until a time, and --clear ends it", async () => {
   const { id } = await ctl(["key", "issue", "acme", "--label", "backfill"], on);
   const limitOf = async () =>
     (await ctl(["key", "list"], on)).find((key: { id: string }) => key.id === id).limit;
@@ -90,16 +59,16 @@ test("key limit raises a limit until a time, and --clear ends it", async () => {
   const raise = ["key", "limit", id, "--per-minute", "6000", "--burst", "500", "--until"];
   assert.deepEqual(await ctl([...raise, "2999-01-01"], on), { id, limit });
   assert.deepEqual(await limitOf(), limit);
-  assert.match((await runCtl(["key", "list"], on)).stdout, /active, 6000\/min, burst 500 until 2999-01-01/);
+  assert.match((await runCtl(["key", "list"], on)).stdout, /active, 6000\/min, burst 500, until 2999-01-01/);
   assert.deepEqual(await ctl(["key", "limit", id, "--clear"], on), { id, limit: null });
   assert.equal(await limitOf(), null);
 
   await ctl([...raise, "2h"], on);
   await sql`update api_key set limit_until = now() - interval '1 second' where id = ${Number(id)}`;
-  assert.equal(await limitOf(), null, "a window that has passed is no limit");
+  assert.equal(await limitOf(), null, "an expired window is not shown");
 });
 
-test("ip limit raises the limit of a network, ip list shows it, --clear ends it", async () => {
+test("ip limit raises a network's limit, ip list shows it, and --clear ends it", async () => {
   const raise = ["--per-minute", "600", "--burst", "60", "--until", "2999-01-01T00:00Z"];
   const limit = { per_minute: 600, burst: 60, until: "2999-01-01T00:00:00.000Z" };
   assert.deepEqual(await ctl(["ip", "list"], on), []);

@@ -42,33 +42,25 @@ test("lead show --json prints the whole event", async () => {
   assert.equal((await ctl(["campaign", "list"], on))[0].spend_cents, 1234);
 });
 
-test("lead show with an id that does not exist shows nothing, and names it", async () => {
+test("lead show with an unknown id names it and prints no event", async () => {
   const { event_id } = await accept(sql, acme);
   const { code, stdout, stderr } = await runCtl(["lead", "show", event_id, "nope", "--json"], on);
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.equal(stderr, "There is no event nope; ctl lead list shows those there are\n");
+  assert.equal(stderr, "There is no event nope; see ctl lead list\n");
 });
 
-test("lead show of a submission has submission in place of lead, and lead list --kind tells the two apart", async () => {
+test("lead show of a submission has submission in place of lead, and lead list has both kinds", async () => {
   const { event_id } = await accept(sql, acme, { kind: "form", lead: '{"message":"hi"}' });
   const shown = await ctl(["lead", "show", event_id], on);
   assert.equal(shown.kind, "form");
   assert.deepEqual(shown.submission, { message: "hi" });
   assert.ok(!("lead" in shown));
-  const kinds = async (...options: string[]) => {
-    const listed: { kind: string }[] = await ctl(["lead", "list", ...options], on);
-    return [...new Set(listed.map(({ kind }) => kind))].sort();
-  };
-  assert.deepEqual(await kinds(), ["form", "lead"]);
-  assert.deepEqual(await kinds("--kind", "lead"), ["lead"]);
-  assert.deepEqual(await kinds("--kind", "form"), ["form"]);
-  const { code, stderr } = await runCtl(["lead", "list", "--kind", "leads"], on);
-  assert.equal(code, 2);
-  assert.match(stderr, /--kind must be lead or form: leads/);
+  const listed: { kind: string }[] = await ctl(["lead", "list"], on);
+  assert.deepEqual(new Set(listed.map(({ kind }) => kind)), new Set(["form", "lead"]));
 });
 
-test("lead show for a person escapes what could drive the terminal", async () => {
+test("lead show escapes terminal control characters", async () => {
   const { event_id } = await accept(sql, acme, {
     idempotencyKey: "\x1b]0;owned\x07",
     lead: JSON.stringify({ ...ordinaryLead, project_details: "line one\nline \x1b[2Jtwo", city: "a\u202eb" }),
@@ -84,7 +76,7 @@ test("lead show for a person escapes what could drive the terminal", async () =>
   assert.match(stdout, /Body as posted\n {2}\{"a":"\\x9b31m"\}/);
 });
 
-test("lead list --since starts at that time, and a time before all leads shows all", async () => {
+test("lead list --since lists leads received at or after that time", async () => {
   const before = await accept(sql, acme);
   await sql`select pg_sleep(0.002)`;
   const { received_at, event_id } = await accept(sql, acme);

@@ -35,7 +35,7 @@ async function audit(): Promise<unknown[]> {
   return [...await sql`select actor, action, subject, detail from audit order by id`];
 }
 
-test("plan put adds, changes and leaves alone; plan list --json gives the feed's objects; each change is noted", async () => {
+test("plan put adds and changes plans, plan list --json prints the feed's objects, and each change is audited", async () => {
   const year = plan({ slug: "yearly", amount_cents: 29_000, interval: "year" });
   assert.deepEqual(await ctl(["plan", "put", file([year, plan()])], on), [
     { slug: "yearly", change: "added" },
@@ -59,19 +59,19 @@ test("plan put adds, changes and leaves alone; plan list --json gives the feed's
   assert.deepEqual(await ctl(["plan", "remove", "yearly"], on), { slug: "yearly", change: "removed" });
   assert.deepEqual(await ctl(["plan", "list"], on), [dearer]);
   const again = await runCtl(["plan", "remove", "yearly"], on);
-  assert.deepEqual([again.code, again.stderr], [1, "There is no plan yearly; ctl plan list shows them\n"]);
+  assert.deepEqual([again.code, again.stderr], [1, "There is no plan yearly; see ctl plan list\n"]);
 
   const [actor] = (await sql`select 'ctl ' || current_user as actor`).map((row) => row.actor);
-  const noted = (action: string, subject: string, detail: unknown) => ({ actor, action, subject, detail });
+  const entry = (action: string, subject: string, detail: unknown) => ({ actor, action, subject, detail });
   assert.deepEqual(await audit(), [
-    noted("plan.put", "basic", { change: "added", amount_cents: 2900 }),
-    noted("plan.put", "yearly", { change: "added", amount_cents: 29_000 }),
-    noted("plan.put", "basic", { change: "changed", amount_cents: 3900 }),
-    noted("plan.remove", "yearly", null),
+    entry("plan.put", "basic", { change: "added", amount_cents: 2900 }),
+    entry("plan.put", "yearly", { change: "added", amount_cents: 29_000 }),
+    entry("plan.put", "basic", { change: "changed", amount_cents: 3900 }),
+    entry("plan.remove", "yearly", null),
   ]);
 });
 
-test("plan put tells every fault of a file with its path, exits 2 and stores nothing", async () => {
+test("plan put reports every fault of a file with its path, exits 2 and stores nothing", async () => {
   const before = await ctl(["plan", "list"], on);
   const text = `[
     {"slug": "One", "name": " ", "amount_cents": 29.5, "interval": "monthly", "items": {}},
@@ -86,21 +86,21 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
   assert.equal(stdout, "");
   for (
     const fault of [
-      "[0].slug is not 1 to 64 of a-z, 0-9 and -, with no - at either end",
+      "[0].slug is not 1 to 64 characters (a-z, 0-9 or hyphen), or starts or ends with a hyphen",
       "[0].name is blank",
       "[0].customer is missing",
       "[0].amount_cents is not a whole number of cents from 0 to 99999999",
       "[0].interval is not one of day, week, month, year",
       "[0].items is not an array",
       "[1].name is not a string",
-      "[1].customer has control characters",
+      "[1].customer contains control characters",
       "[1].amount_cents is not a whole number of cents from 0 to 99999999",
       "[1].items[0].detail is missing",
       "[1].items[1] is not an object",
       '[1].items[2] has "detail" twice',
       "[1].items[2].title is blank",
       '[2] has "amount_cents" twice',
-      "[2] has half of a surrogate pair, which strict parsers refuse",
+      "[2] contains half of a surrogate pair, which strict parsers refuse",
       "[2].slug is the same as [1].slug",
       "[3] is not an object",
     ]
@@ -108,7 +108,7 @@ test("plan put tells every fault of a file with its path, exits 2 and stores not
   assert.deepEqual(await ctl(["plan", "list"], on), before);
 });
 
-test("unknown members, digits, escapes and their order survive: 1.10, 12345678901234567890, \\u0000, __proto__", async () => {
+test("plan put preserves unknown members, digits, escapes and member order", async () => {
   const extras =
     '"z":1.10,"__proto__":{"constructor":[1E400,12345678901234567890]},"nul":"\\u0000","a":{"é":"\\u00e9"}';
   const body = `{"slug":"extra","amount_cents":0,"interval":"day","name":"N","customer":"c",` +

@@ -10,7 +10,7 @@ import { openStore } from "../support/store.ts";
 const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
 const folder = temporaryFolder("restored");
-/** What was restored to: the events of the tests came before. */
+/** The restore point, after the tests' events. */
 const point = new Date(Date.now() + 3_600_000).toISOString();
 const later = (seconds: number) => new Date(Date.parse(point) + seconds * 1_000).toISOString();
 let files = 0;
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, tombstone, actions.effect`;
 });
 
-/** A log that begins before the restore, with these lines; text stands as it is. */
+/** Writes a log that starts before the restore; text lines are written verbatim. */
 function journal(...lines: readonly (Readonly<Record<string, unknown>> | string)[]): string {
   const file = join(folder, `journal_${files++}`);
   const all = [{ time: later(-60), level: "info", event: "listening", surface: "actions" }, ...lines];
@@ -60,7 +60,7 @@ const effects = async (eventId: string) =>
   );
 const commit = async () => (await accept(sql, key)).event_id;
 
-test("what the log says was done after the restore is noted as done and goes on waiting, so that only the rest is sent", async () => {
+test("effects that the log reports after the restore point are recorded as done, so only the rest is sent", async () => {
   const [both, crmOnly, neither, never, before] = [
     await commit(),
     await commit(),
@@ -74,7 +74,7 @@ test("what the log says was done after the restore is noted as done and goes on 
     delivery(both, { crm: "done", email: "done" }, later(60)),
     delivery(crmOnly, { crm: "done", email: "failed: smtp_deferred_451" }),
     delivery(neither, { crm: "failed: http_500", email: "failed: timeout" }),
-    // What was done before the restore is in the database, where an operator may have asked for it anew.
+    // Effects before the restore point are in the database.
     delivery(before, { crm: "done", email: "done" }, later(-30)),
   );
   const dry = await restored("--journal", file);
@@ -95,24 +95,24 @@ test("what the log says was done after the restore is noted as done and goes on 
   const [noted] = await sql`select subject, detail from audit where action = 'database.restore'`;
   assert.deepEqual([noted?.subject, noted?.detail.noted], [point, 2]);
 
-  assert.equal((await restored("--journal", file, "--apply")).noted, 0, "a second run changes nothing more");
+  assert.equal((await restored("--journal", file, "--apply")).noted, 0, "a second run changes nothing");
 });
 
-test("what the log does not tell may be repeated: it is named with the reason and held, until an operator delivers it or says that the customer has it", async () => {
+test("an event with uncertain effects is held with the reason until an operator replays it or marks it done", async () => {
   const [half, unrecorded, fine] = [await commit(), await commit(), await commit()];
   const file = journal(
     delivery(half, { crm: "done", email: "failed: smtp_rejected_550 (1 of 2)" }),
     { time: later(7), level: "error", event: "cannot_work", event_id: unrecorded, tenant: "acme" },
   );
-  const told = await restored("--journal", file, "--apply");
+  const result = await restored("--journal", file, "--apply");
   assert.deepEqual(
-    told.may_repeat.map(({ event_id: id, reason }: Record<string, string>) => [id, reason]),
+    result.may_repeat.map(({ event_id: id, reason }: Record<string, string>) => [id, reason]),
     [
       [half, "email failed for some of its recipients: smtp_rejected_550 (1 of 2)"],
-      [unrecorded, "an attempt whose effects were not recorded"],
+      [unrecorded, "the effects of an attempt were not recorded"],
     ],
   );
-  assert.deepEqual(told.held, [half, unrecorded]);
+  assert.deepEqual(result.held, [half, unrecorded]);
   assert.deepEqual([await waiting(), await dead()], [[fine], [[half, "may_repeat"], [
     unrecorded,
     "may_repeat",
@@ -126,7 +126,7 @@ test("what the log does not tell may be repeated: it is named with the reason an
   const again = await runCtl(["dead", "done", half], on);
   assert.deepEqual([again.code, again.stderr], [
     1,
-    `Not dead: ${half} (pending); ctl dead list shows what is; nothing was changed\n`,
+    `Not dead: ${half} (pending); ctl dead list shows dead letters; nothing was changed\n`,
   ]);
   const audit =
     await sql`select action, subject from audit where subject in (${half}, ${unrecorded}) order by id`;
@@ -138,17 +138,17 @@ test("what the log does not tell may be repeated: it is named with the reason an
   ]);
 });
 
-test("without a log, with one that begins later or with one that has lost lines, all that waits is held, but what is known to be done", async () => {
-  const [told, untold] = [await commit(), await commit()];
-  const done = delivery(told, { crm: "done", email: "done" });
+test("without a complete log, all pending events are held except those known to be done", async () => {
+  const [logged, unlogged] = [await commit(), await commit()];
+  const done = delivery(logged, { crm: "done", email: "done" });
   const late = join(folder, "late");
   writeFileSync(late, `${JSON.stringify(done)}\n`);
   const cases = [
-    [[], [told, untold], /no log was given/],
-    [["--journal", late], [untold], /it begins at /],
+    [[], [logged, unlogged], /no log was given/],
+    [["--journal", late], [unlogged], /it begins at /],
     [
       ["--journal", journal(done, { level: "error", event: "log_lines_dropped", count: 3 })],
-      [untold],
+      [unlogged],
       /dropped/,
     ],
   ] as const;
@@ -165,7 +165,7 @@ test("without a log, with one that begins later or with one that has lost lines,
   assert.deepEqual({ ...tally }, { pending: 0, dead: 2 });
 });
 
-test("posts that were answered 202 after the restore are told by key and request id", async () => {
+test("posts accepted after the restore point are listed as lost by key and request id", async () => {
   const request = (status: number, id: string, keyId: string | null, time = later(3)) => ({
     ...{ time, event: "request", request_id: id, surface: "intake", method: "POST", status, key_id: keyId },
   });
@@ -185,7 +185,7 @@ test("posts that were answered 202 after the restore are told by key and request
   assert.match(stdout, /3 posts since then were answered 202 and are lost/);
 });
 
-test("by the shipped audit keys are revoked again and people erased again, and the rest is listed for a hand", async () => {
+test("revocations and erasures in the exported audit are repeated, other changes are listed for manual repetition", async () => {
   const file = join(folder, "audit.jsonl");
   const [kept, erased] = [await commit(), await commit()];
   await sql`update event set lead = '{"first_name":"Jane","email":"jane@example.net"}' where event_id = ${erased}`;
@@ -194,7 +194,7 @@ test("by the shipped audit keys are revoked again and people erased again, and t
   const tables = ["event", "outbox", "outbox_tally", "api_key", "audit", "audit_head", "tenant"];
   for (const table of tables) await sql.unsafe(`create table copy_${table} as table ${table}`);
 
-  // After the moment of the copy, by the database's clock.
+  // After the copy, by the database's clock.
   await ctl(["key", "revoke", leaked], on);
   await ctl(["erase", "--email", "jane@example.net"], on);
   await ctl(["tenant", "retention", "acme", "--days", "400"], on);
@@ -203,7 +203,7 @@ test("by the shipped audit keys are revoked again and people erased again, and t
   assert.doesNotMatch(shipped, /jane/i);
   assert.equal((await ctl(["audit", "verify", "--file", file], on)).ok, true);
 
-  // Back to the copy, as a restore would bring it.
+  // Restores the copy.
   const [head] = await sql<[{ at: Date }]>`select max(at) as at from copy_audit`;
   await sql.begin(async (sql) => {
     await sql`set local session_replication_role = replica`;
@@ -224,9 +224,9 @@ test("by the shipped audit keys are revoked again and people erased again, and t
 
   const at = new Date(head.at.getTime() + 1).toISOString();
   const command = ["restored", "--point", at, "--journal", file, "--journal", journal()];
-  const told = await ctl(command, on);
+  const found = await ctl(command, on);
   assert.deepEqual(
-    told.deeds.map(({ action, again }: Record<string, string>) => [action, again]),
+    found.operations.map(({ action, again }: Record<string, string>) => [action, again]),
     [
       ["key.revoke", "revoke"],
       ["person.erase_begin", null],
@@ -236,7 +236,7 @@ test("by the shipped audit keys are revoked again and people erased again, and t
     ],
   );
   const text = await runCtl(command, on);
-  assert.match(text.stdout, /done again with --apply:[^]*key\.revoke[^]*by hand:[^]*tenant\.retention/);
+  assert.match(text.stdout, /repeated by --apply:[^]*key\.revoke[^]*by hand:[^]*tenant\.retention/);
 
   const applied = await ctl([...command, "--apply"], on);
   assert.deepEqual([applied.revoked, applied.erased], [[leaked], 1]);
@@ -247,7 +247,7 @@ test("by the shipped audit keys are revoked again and people erased again, and t
   assert.equal((await ctl(["audit", "verify"], on)).ok, true);
 });
 
-test("audit export --append goes on behind its last row, also when a crash has cut the line short", async () => {
+test("audit export --append continues after the file's last complete row", async () => {
   const file = join(folder, "appended.jsonl");
   await ctl(["audit", "export", "--append", file], on);
   const whole = readFileSync(file, "utf8");
@@ -259,5 +259,5 @@ test("audit export --append goes on behind its last row, also when a crash has c
   assert.equal((await ctl(["audit", "verify", "--file", file], on)).ok, true);
   writeFileSync(file, "no row\n");
   const wrong = await runCtl(["audit", "export", "--append", file], on);
-  assert.deepEqual([wrong.code, wrong.stderr], [1, "The last line of the file is no row of the audit\n"]);
+  assert.deepEqual([wrong.code, wrong.stderr], [1, "The last line of the file is not an audit row\n"]);
 });

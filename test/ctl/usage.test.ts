@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCtl } from "../support/server.ts";
 
-// Nothing listens there: a command that asked the store would say so.
+// No database listens there, so a command that connects would fail.
 const nowhere = { databaseUrl: "postgres://127.0.0.1:1/nowhere" };
 
 test("ctl without a command prints its usage on stderr and exits 2", async () => {
   const { code, stdout, stderr } = await runCtl([], nowhere);
   assert.equal(code, 2);
   assert.equal(stdout, "");
-  assert.match(stderr, /^Usage: ctl NOUN VERB/);
+  assert.match(stderr, /^Usage: ctl GROUP COMMAND/);
 });
 
-test("ctl NOUN VERB --help tells arguments and options, even beside wrong ones, and exits 0", async () => {
+test("ctl GROUP COMMAND --help prints arguments and options, even with wrong ones, and exits 0", async () => {
   const { code, stdout, stderr } = await runCtl(["key", "issue", "--bogus", "--help"], nowhere);
   assert.equal(code, 0);
   assert.equal(stderr, "");
@@ -24,58 +24,62 @@ test("ctl NOUN VERB --help tells arguments and options, even beside wrong ones, 
 
 const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an unknown noun", ["keys", "list"], /Unknown command: keys/],
-  ["a noun without a verb", ["key"], /^Usage: ctl key VERB/],
+  ["a group without a command", ["key"], /^Usage: ctl key COMMAND/],
   ["an unknown verb", ["key", "burn"], /Unknown command: key burn/],
-  ["a retention of nothing", ["tenant", "retention", "acme"], /--days or --clear is missing/],
-  ["a retention of no days", ["tenant", "retention", "acme", "--days", "0"], /number from 1 to 3650/],
+  ["a retention without days", ["tenant", "retention", "acme"], /--days or --clear is required/],
+  ["a retention of 0 days", ["tenant", "retention", "acme", "--days", "0"], /number from 1 to 3650/],
   [
-    "a change of nothing",
+    "tenant set without options",
     ["tenant", "set", "acme"],
-    /--name, --time-zone, --digest or --digest-actions is missing/,
+    /Give at least one of --name, --time-zone, --digest and --digest-actions/,
   ],
   [
-    "a digest at no time",
+    "a malformed digest time",
     ["tenant", "set", "acme", "--digest", "7:00"],
-    /--digest must be a time of the day/,
+    /--digest must be a time of day/,
   ],
   ["an unknown option", ["tenant", "list", "--bogus"], /Unknown option '--bogus'/],
   ["an option twice", ["key", "issue", "a", "--label", "x", "--label", "y"], /--label is given twice/],
   ["an option without its value", ["key", "issue", "a", "--label"], /--label/],
   ["a missing argument", ["tenant", "add"], /SLUG is missing/],
-  ["a surplus argument", ["tenant", "add", "a", "b"], /Surplus argument: b/],
+  ["a surplus argument", ["tenant", "add", "a", "b"], /Unexpected argument: b/],
   ["a missing option", ["campaign", "add", "a"], /Missing: --tenant/],
   ["a slug in capitals", ["tenant", "add", "Acme"], /SLUG must be/],
   ["a blank name", ["tenant", "add", "a", "--name", " "], /--name must not be blank/],
   ["a label that reorders text", ["key", "issue", "a", "--label", "x\u202ey"], /control characters/],
   ["a label of 101 characters", ["key", "issue", "a", "--label", "é".repeat(101)], /longer than 100/],
   ["an unknown surface", ["key", "issue", "a", "--label", "x", "--surface", "web"], /intake or forms/],
-  ["an id that is no number", ["key", "revoke", "x1"], /ID must be a number/],
-  ["half a limit", ["key", "limit", "1", "--burst", "2"], /Missing: --per-minute, --until/],
-  ["a limit and --clear", ["key", "limit", "1", "--clear", "--burst", "2"], /--clear goes without --burst/],
+  ["an id that is not a number", ["key", "revoke", "x1"], /ID must be a number/],
+  ["an incomplete limit", ["key", "limit", "1", "--burst", "2"], /Missing: --per-minute, --until/],
   [
-    "an address's limit below the published one",
-    ["ip", "limit", "10.0.0.0/8", "--per-minute", "119", "--burst", "200", "--until", "1h"],
-    /--per-minute 119 is below the published 120; limits can only be raised/,
+    "a limit and --clear",
+    ["key", "limit", "1", "--clear", "--burst", "2"],
+    /--clear cannot be combined with --burst/,
   ],
-  ["no address", ["ip", "limit", "10.0.0", "--clear"], /CIDR must be an address or a network/],
-  ["IPv4 as IPv6", ["ip", "limit", "::ffff:10.0.0.1", "--clear"], /must be written as IPv4/],
-  ["a time of no calendar", ["lead", "list", "--since", "2026-02-30"], /--since is no time/],
-  ["an unknown status", ["vocabulary", "add", "x", "--status", "retired"], /confirmed or proposed/],
-  ["a replay of ids and all", ["dead", "replay", "a", "--all"], /--all goes without EVENT_ID/],
-  ["an erasure of nobody", ["erase"], /Exactly one of --email, --phone and --event is needed/],
-  ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Surplus argument: all/],
-  ["an erasure of no address", ["erase", "--email", "us"], /--email must be an address with one @/],
-  ["an erasure of no event", ["erase", "--event", "a@b.co"], /--event must be an event id/],
   [
-    "certificates for no name",
+    "an IP limit below the published one",
+    ["ip", "limit", "10.0.0.0/8", "--per-minute", "119", "--burst", "200", "--until", "1h"],
+    /--per-minute 119 is below the published limit of 120; limits can only be raised/,
+  ],
+  ["a malformed network", ["ip", "limit", "10.0.0", "--clear"], /CIDR must be an address or a network/],
+  ["an IPv4-mapped IPv6 address", ["ip", "limit", "::ffff:10.0.0.1", "--clear"], /must be written as IPv4/],
+  ["a date that does not exist", ["lead", "list", "--since", "2026-02-30"], /--since is not a valid time/],
+  ["an unknown status", ["vocabulary", "add", "x", "--status", "retired"], /confirmed or proposed/],
+  ["a replay of ids and all", ["dead", "replay", "a", "--all"], /--all cannot be combined with EVENT_ID/],
+  ["an erasure without a person", ["erase"], /Give exactly one of --email, --phone and --event/],
+  ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Unexpected argument: all/],
+  ["an erasure of an invalid address", ["erase", "--email", "us"], /--email must be an address with one @/],
+  ["an erasure of an invalid event id", ["erase", "--event", "a@b.co"], /--event must be an event id/],
+  [
+    "certificates for an invalid name",
     ["certificates", "/tmp/x", "--server-name", "a b"],
     /--server-name must be names/,
   ],
-  ["completion for another shell", ["completion", "fish"], /SHELL must be bash or zsh: fish/],
+  ["completion for another shell", ["completion", "fish"], /The shell must be bash or zsh: fish/],
 ];
 
 for (const [what, args, message] of wrong) {
-  test(`${what} is wrong usage: exit 2, the usage on stderr, and the store is not asked`, async () => {
+  test(`${what} prints the usage on stderr and exits 2`, async () => {
     const { code, stdout, stderr } = await runCtl(args, nowhere);
     assert.equal(code, 2, stderr);
     assert.equal(stdout, "");
@@ -85,7 +89,7 @@ for (const [what, args, message] of wrong) {
   });
 }
 
-test("a key that is pasted in place of its id is not repeated", async () => {
+test("a key given in place of an id is not printed", async () => {
   const key = "lead_live_01234567890123456789012345678901abcdef";
   const pasted = [["key", "revoke", key], ["tenant", "list", key], ["key", "list", `--${key}`], [key], [
     "key",

@@ -12,14 +12,14 @@ async function statusOf(area: string): Promise<string | undefined> {
   return areas.find((listed: { area: string }) => listed.area === area)?.status;
 }
 
-test("vocabulary list has the 37 terms, confirmed, in alphabetical order", async () => {
+test("vocabulary list shows the 37 confirmed terms in alphabetical order", async () => {
   const areas = await ctl(["vocabulary", "list"], on);
   assert.equal(areas.length, 37);
   assert.deepEqual(areas[0], { area: "attic", status: "confirmed" });
   assert.match((await runCtl(["vocabulary", "list"], on)).stdout, /^AREA +STATUS\nattic +confirmed\n/);
 });
 
-test("vocabulary add normalizes the term as a lead's would be and keeps its case", async () => {
+test("vocabulary add normalizes a term as in a lead and keeps its case", async () => {
   assert.deepEqual(await ctl(["vocabulary", "add", "  Wine \u3000\t Cellar\x07 "], on), {
     area: "Wine Cellar",
     status: "confirmed",
@@ -31,31 +31,31 @@ test("vocabulary add normalizes the term as a lead's would be and keeps its case
   assert.equal(await statusOf("Wine Cellar"), "confirmed");
 });
 
-test("vocabulary add refuses a term that is there in another case, beyond ASCII too", async () => {
+test("vocabulary add refuses an existing term in another case, also beyond ASCII", async () => {
   await ctl(["vocabulary", "add", "Überdachung"], on);
   for (const [area, as] of [["wine  CELLAR", "Wine Cellar"], ["ÜBERDACHUNG", "Überdachung"]] as const) {
     const { code, stdout, stderr } = await runCtl(["vocabulary", "add", area, "--json"], on);
     assert.equal(code, 1);
     assert.equal(stdout, "");
-    assert.equal(stderr, `The vocabulary has "${as}" already (confirmed)\n`);
+    assert.equal(stderr, `The vocabulary already has "${as}" (confirmed)\n`);
   }
 });
 
-test("vocabulary confirm ratifies a term, in any case; a second time changes nothing", async () => {
+test("vocabulary confirm confirms a term in any case; a second time changes nothing", async () => {
   assert.deepEqual(await ctl(["vocabulary", "confirm", "GAZEBO"], on), {
     area: "gazebo",
     status: "confirmed",
   });
   assert.equal(await statusOf("gazebo"), "confirmed");
-  assert.match((await runCtl(["vocabulary", "confirm", "gazebo"], on)).stdout, /is confirmed already/);
+  assert.match((await runCtl(["vocabulary", "confirm", "gazebo"], on)).stdout, /is already confirmed/);
 });
 
-test("vocabulary retire keeps the term; only vocabulary add revives it, as it is spelled then", async () => {
+test("vocabulary retire retires a term; only vocabulary add restores it, with its new spelling", async () => {
   assert.deepEqual(await ctl(["vocabulary", "retire", "gazebo"], on), { area: "gazebo", status: "retired" });
   assert.equal(await statusOf("gazebo"), "retired");
   const confirm = await runCtl(["vocabulary", "confirm", "gazebo"], on);
   assert.equal(confirm.code, 1);
-  assert.match(confirm.stderr, /is retired; ctl vocabulary add "gazebo" revives it/);
+  assert.match(confirm.stderr, /is retired; ctl vocabulary add "gazebo" restores it/);
   assert.deepEqual(await ctl(["vocabulary", "add", "Gazebo", "--status", "proposed"], on), {
     area: "Gazebo",
     status: "proposed",
@@ -64,7 +64,7 @@ test("vocabulary retire keeps the term; only vocabulary add revives it, as it is
   assert.equal(await statusOf("Gazebo"), "proposed");
 });
 
-test("vocabulary unknown lists terms by count and tenant, and none that was added since", async () => {
+test("vocabulary unknown lists terms by count and tenant, without those added since", async () => {
   await ctl(["tenant", "add", "acme"], on);
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   const acme = (await ctl(["key", "issue", "acme", "--label", "x"], on)).id;

@@ -1,4 +1,4 @@
-/** The delivery over the wire: the service with a database, and an actions tier that does as it is told. */
+/** Tests delivery over the wire, with a real database and a scripted actions tier. */
 
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
@@ -6,60 +6,52 @@ import { readEvents } from "../../src/store/operator/events.ts";
 import { snakeCased } from "../../src/store/operator/snake_case.ts";
 import type { Pool } from "../../src/store/pool.ts";
 import { openPool } from "../support/pool.ts";
-import { freshKey, type IssuedKey, lead, type Tenant, World } from "../support/world.ts";
+import { type IssuedKey, type Tenant, TestEnv } from "../support/test_env.ts";
 import { get } from "../support/client.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { Sink } from "../support/delivery/sink.ts";
+import { Tier } from "../support/faults/tier.ts";
 
-let world: World;
-let sink: Sink;
+let testEnv: TestEnv;
+let tier: Tier;
 let server: RunningServer;
 let pool: Pool;
 
-/** Quick, so that a test sees in a second what takes days. */
+/** Short delays, so that a test sees in a second what takes days. */
 const quick = {
   DELIVERY_BACKOFF_BASE_MS: "20",
   DELIVERY_BACKOFF_CAP_MS: "100",
   DELIVERY_ATTEMPTS_MAX: "3",
   DELIVERY_SEND_TIMEOUT_MS: "1500",
   DELIVERY_LEASE_MS: "3000",
-  // A wake-up has to do it, not the poll, unless a test says otherwise.
+  // Notifications must wake the loop, not the poll.
   DELIVERY_POLL_MS: "60000",
 };
 
 before(async () => {
-  world = await World.open();
-  pool = openPool(world.database.url);
-  sink = await Sink.open();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
+  testEnv = await TestEnv.open();
+  pool = openPool(testEnv.database.url);
+  tier = await Tier.open();
+  server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url });
 });
 beforeEach(() => {
-  sink.react = () => ({ status: 200, body: {} });
+  tier.answer = () => ({ status: 200 });
 });
 
 async function routed(): Promise<IssuedKey> {
-  const key = await world.issue();
+  const key = await testEnv.issue();
   await route(key.tenant);
   return key;
 }
 
 async function route(tenant: Tenant): Promise<void> {
-  await world.sql`
+  await testEnv.sql`
     insert into actions.route (tenant_id, kind, address) values (${tenant.id}, 'email', 'leads@example.com')`;
 }
 
-async function accept(key: IssuedKey, members: Record<string, unknown> = {}, to = server): Promise<string> {
-  const answer = await world.intake({
-    key: key.text,
-    body: lead(members),
-    headers: { "Idempotency-Key": freshKey() },
-  }, to);
-  assert.equal(answer.status, 202);
-  return answer.json.event_id;
-}
+const accept = (key: IssuedKey, members = {}, to = server) => testEnv.accept(key, members, to);
 
-interface Story {
+interface Delivery {
   readonly state: string;
   readonly attempts: readonly {
     readonly number: number;
@@ -69,24 +61,24 @@ interface Story {
   }[];
 }
 
-// What `ctl lead show` prints, without a process for each look.
-async function story(eventId: string): Promise<Story> {
+// As `ctl lead show` prints it, without starting a process.
+async function deliveryOf(eventId: string): Promise<Delivery> {
   const [event] = await readEvents(pool, [eventId]);
   assert.ok(event);
-  return snakeCased(event.delivery) as unknown as Story;
+  return snakeCased(event.delivery) as unknown as Delivery;
 }
 
-async function untilState(eventId: string, state: string): Promise<Story> {
-  await until(async () => (await story(eventId)).state === state, { what: `${eventId} is ${state}` });
-  return await story(eventId);
+async function untilState(eventId: string, state: string): Promise<Delivery> {
+  await until(async () => (await deliveryOf(eventId)).state === state, { what: `${eventId} is ${state}` });
+  return await deliveryOf(eventId);
 }
 
-/** A restart with nothing in memory: what was put into the database by hand is found by the first poll. */
+/** Runs `work` with a further server. */
 async function onAnotherNode<T>(
   env: Record<string, string>,
   work: (node: RunningServer) => Promise<T>,
 ): Promise<T> {
-  const node = await world.start({ ...quick, ...env });
+  const node = await testEnv.start({ ...quick, ...env });
   try {
     return await work(node);
   } finally {
@@ -94,12 +86,12 @@ async function onAnotherNode<T>(
   }
 }
 
-test("An accepted lead arrives at PUT /v1/events/{event_id} exactly as accepted, and is delivered", async () => {
+test("an accepted lead is sent to PUT /v1/events/{event_id} as accepted, and is delivered", async () => {
   const key = await routed();
   const eventId = await accept(key, { phone: "555.123.4567", cost: 1.005, big: 1 });
-  const [request] = await sink.until(eventId);
+  const [request] = await tier.until(eventId);
   assert.equal(request?.method, "PUT");
-  const shown = await ctl(["lead", "show", eventId], { databaseUrl: world.database.url });
+  const shown = await ctl(["lead", "show", eventId], { databaseUrl: testEnv.database.url });
   const { attempt, lead: sent, ...rest } = request?.body;
   assert.equal(attempt, 1);
   assert.deepEqual(sent, shown.lead);
@@ -118,11 +110,11 @@ test("An accepted lead arrives at PUT /v1/events/{event_id} exactly as accepted,
   ]);
 });
 
-test("A refusal (424) spends an attempt, is retried, and never trips the breaker", async () => {
+test("a 424 spends an attempt, is retried, and never trips the breaker", async () => {
   const key = await routed();
-  sink.react = (request) =>
+  tier.answer = (request) =>
     request.body.attempt < 3
-      ? { status: 424, body: { error: "effects_failed", effects: { crm: "failed: 500", email: "done" } } }
+      ? { status: 424, text: '{"error":"effects_failed","effects":{"crm":"failed: 500","email":"done"}}' }
       : { status: 200 };
   const eventId = await accept(key);
   const { attempts } = await untilState(eventId, "delivered");
@@ -134,17 +126,17 @@ test("A refusal (424) spends an attempt, is retried, and never trips the breaker
   assert.deepEqual(server.logs.filter((line) => line.event === "breaker" && line.state === "open"), []);
 });
 
-test("A replayed lead is sent at once; refused again it is dead again, and every attempt stays", async () => {
+test("a replayed lead is sent at once, is dead again if refused, and keeps every attempt", async () => {
   const key = await routed();
-  sink.react = () => ({ status: 424 });
+  tier.answer = () => ({ status: 424 });
   const eventId = await accept(key);
   await untilState(eventId, "dead");
-  await ctl(["dead", "replay", eventId], { databaseUrl: world.database.url });
-  await sink.until(eventId, 4);
+  await ctl(["dead", "replay", eventId], { databaseUrl: testEnv.database.url });
+  await tier.until(eventId, 4);
   const again = await untilState(eventId, "dead");
   assert.equal(again.attempts.length, 4);
-  sink.react = () => ({ status: 200 });
-  await ctl(["dead", "replay", eventId], { databaseUrl: world.database.url });
+  tier.answer = () => ({ status: 200 });
+  await ctl(["dead", "replay", eventId], { databaseUrl: testEnv.database.url });
   const { attempts } = await untilState(eventId, "delivered");
   assert.deepEqual(attempts.map(({ number, outcome }) => [number, outcome]), [
     [1, "refused"],
@@ -160,47 +152,47 @@ const breakerOf = (node: RunningServer) =>
     [state, cause, code].filter((word) => word !== undefined).join(" ")
   );
 
-test("With one lead and a tier that is stopped, the breaker is open within a second, and the console says why", async () => {
+test("one lead to a stopped tier opens the breaker at once, and the console shows the cause", async () => {
   const key = await routed();
   await server.stop();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
+  server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url, DELIVERY_ATTEMPTS_MAX: "1" });
   await untilState(await accept(key), "delivered");
-  await sink.down();
+  await tier.down();
   const acceptedAtMs = performance.now();
   const eventId = await accept(key);
   await until(() => breakerOf(server).length === 1, { what: "the breaker opens", intervalMs: 2 });
   const tookMs = performance.now() - acceptedAtMs;
-  // A second, and more on a busy machine; without the lead it would be found after ten.
+  // The idle probe would take ten seconds.
   assert.ok(tookMs < 5_000, `${tookMs} ms`);
   const { text } = await get(`${server.urls.ops}/`);
-  assert.match(text, /The actions tier has not answered<\/strong> for .*nothing listens at ACTIONS_URL/);
-  assert.match(text, /<dt>Actions tier<\/dt><dd>does not answer<small>.*ECONNREFUSED.*last answer/);
-  // It is given back a moment after the breaker has opened.
+  assert.match(text, /The actions tier has not responded<\/strong> for .*nothing listens at ACTIONS_URL/);
+  assert.match(text, /<dt>Actions tier<\/dt><dd>does not respond<small>.*ECONNREFUSED.*last response/);
+  // The lead is released shortly after the breaker opens.
   const row = await until(async () => {
-    const [found] = await world.sql<{ spent: number; made: number; reason: string | null }[]>`
+    const [found] = await testEnv.sql<{ spent: number; made: number; reason: string | null }[]>`
       select spent, made, reason from outbox where event_id = ${eventId}`;
     return found?.reason !== null && found;
-  }, { what: "it is given back" });
+  }, { what: "the lead is released" });
   assert.deepEqual({ ...row }, { spent: 0, made: 0, reason: "tier_away" });
-  assert.deepEqual((await story(eventId)).attempts, []);
+  assert.deepEqual((await deliveryOf(eventId)).attempts, []);
   const metrics = await get(`${server.urls.ops}/metrics`);
   assert.match(metrics.text, /^lead_tier_failures_total\{cause="refused"\} [1-9]/m);
   assert.match(metrics.text, /^lead_tier_away_seconds (?!0$)/m);
   assert.match(metrics.text, /^lead_tier_last_answer_age_seconds \d/m);
-  await sink.listen();
+  await tier.up();
   await untilState(eventId, "delivered");
 });
 
-test("503 of the tier opens the breaker and spends no attempt, and is no refusal of the lead", async () => {
+test("a 503 opens the breaker and spends no attempt", async () => {
   const key = await routed();
   await server.stop();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "1" });
-  sink.react = () => ({ status: 503, body: { error: "unavailable" } });
+  server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url, DELIVERY_ATTEMPTS_MAX: "1" });
+  tier.answer = () => ({ status: 503, text: '{"error":"unavailable"}' });
   const ids = await Promise.all(Array.from({ length: 8 }, () => accept(key)));
   await until(() => breakerOf(server).at(-1) === "open unavailable 503", { what: "the breaker opens" });
-  const came = sink.arrived.length;
-  await until(() => sink.arrived.length > came + 1, { what: "one event after the other is tried" });
-  sink.react = () => ({ status: 200 });
+  const before = tier.requests.length;
+  await until(() => tier.requests.length > before + 1, { what: "one event after the other is tried" });
+  tier.answer = () => ({ status: 200 });
   for (const eventId of ids) {
     const { attempts } = await untilState(eventId, "delivered");
     assert.ok(
@@ -211,16 +203,18 @@ test("503 of the tier opens the breaker and spends no attempt, and is no refusal
   }
 });
 
-test("Sent and cut three times in a row opens the breaker and spends the attempts; one that is cut for ever dies as soon as another is answered", async () => {
+test("three cut connections in a row open the breaker and spend attempts, and an event that is always cut dies once another is delivered", async () => {
   const [killing, healthy] = [await routed(), await routed()];
   await server.stop();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url, DELIVERY_ATTEMPTS_MAX: "4" });
-  sink.react = (request) => request.body.tenant === killing.tenant.slug ? "cut" : { status: 200 };
+  server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url, DELIVERY_ATTEMPTS_MAX: "4" });
+  tier.answer = (request) => request.body.tenant === killing.tenant.slug ? "cut" : { status: 200 };
   const poison = await accept(killing);
-  await until(() => breakerOf(server).join() === "open cut ECONNRESET", { what: "the breaker opens" });
-  await until(async () => (await story(poison)).attempts.length > 4, { what: "it is tried while half open" });
+  await until(() => breakerOf(server).join() === "open closed ECONNRESET", { what: "the breaker opens" });
+  await until(async () => (await deliveryOf(poison)).attempts.length > 4, {
+    what: "it is tried while half open",
+  });
   await untilState(await accept(healthy), "delivered");
-  await until(() => breakerOf(server).length > 1, { what: "the log tells of another state" });
+  await until(() => breakerOf(server).length > 1, { what: "the breaker changes its state" });
   assert.equal(breakerOf(server)[1], "closed");
   const { attempts } = await untilState(poison, "dead");
   assert.ok(attempts.every(({ outcome }) => outcome === "unreachable"));
@@ -228,57 +222,57 @@ test("Sent and cut three times in a row opens the breaker and spends the attempt
   assert.deepEqual(attempts.slice(0, 4).map(({ spent }) => spent), [true, true, true, false]);
 });
 
-test("A tier that is away and comes back while nothing is due is noticed both times", async () => {
+test("an outage and a recovery of the tier are noticed while nothing is due", async () => {
   await server.stop();
-  server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-  await sink.down();
+  server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url });
+  await tier.down();
   await until(() => breakerOf(server).at(-1) === "open refused ECONNREFUSED", {
-    what: "its absence is noticed",
+    what: "the outage is noticed",
   });
-  await sink.listen();
+  await tier.up();
   await until(() => breakerOf(server).at(-1) === "closed", {
-    what: "its return is noticed",
+    what: "the recovery is noticed",
     deadlineMs: 15_000,
   });
 });
 
-test("A live tenant without a route waits, spends nothing and goes at once when it has one", async () => {
-  const key = await world.issue();
+test("a live tenant's lead waits without a route, spends no attempt, and is sent at once when a route is added", async () => {
+  const key = await testEnv.issue();
   const eventId = await accept(key);
   const other = await routed();
   await untilState(await accept(other), "delivered");
-  const waiting = await story(eventId);
+  const waiting = await deliveryOf(eventId);
   assert.equal(waiting.state, "pending");
   assert.deepEqual(waiting.attempts, []);
-  assert.equal(sink.of(eventId).length, 0);
+  assert.equal(tier.of(eventId).length, 0);
   await route(key.tenant);
-  await sink.until(eventId);
+  await tier.until(eventId);
   await untilState(eventId, "delivered");
 });
 
-test("SIGTERM gives back what is claimed, and lets what is in flight finish", async () => {
+test("SIGTERM releases claimed events and lets sends in flight finish", async () => {
   const key = await routed();
   await onAnotherNode({ ACTIONS_URL: "" }, async (node) => {
     await server.stop();
     const ids = await Promise.all(Array.from({ length: 40 }, () => accept(key, {}, node)));
-    sink.react = () => "hang";
-    const arrivedBefore = sink.arrived.length;
-    const stopping = await world.start({ ...quick, ACTIONS_URL: sink.url });
-    await until(() => sink.arrived.length > arrivedBefore, { what: "a send is in flight" });
+    tier.answer = () => "hang";
+    const arrivedBefore = tier.requests.length;
+    const stopping = await testEnv.start({ ...quick, ACTIONS_URL: tier.url });
+    await until(() => tier.requests.length > arrivedBefore, { what: "a send is in flight" });
     assert.equal(await stopping.stop(), 0);
-    const [row] = await world.sql<{ leased: number }[]>`
+    const [row] = await testEnv.sql<{ leased: number }[]>`
       select count(*)::int as leased from outbox where event_id = any(${ids}) and lease is not null`;
     assert.equal(row?.leased, 0);
-    sink.react = () => ({ status: 200 });
-    server = await world.start({ ...quick, ACTIONS_URL: sink.url });
-    // Each look through ctl is a process: one query tells of all forty.
+    tier.answer = () => ({ status: 200 });
+    server = await testEnv.start({ ...quick, ACTIONS_URL: tier.url });
+    // One query for all forty, instead of a ctl process each.
     await until(async () => {
-      const [settled] = await world.sql<{ delivered: number }[]>`
+      const [settled] = await testEnv.sql<{ delivered: number }[]>`
         select count(*)::int as delivered from attempt
         where event_id = any(${ids}) and outcome = 'delivered'
           and event_id not in (select event_id from outbox)`;
       return settled?.delivered === ids.length;
     }, { what: "all of them are delivered" });
-    assert.equal((await story(ids[0] as string)).state, "delivered");
+    assert.equal((await deliveryOf(ids[0] as string)).state, "delivered");
   });
 });

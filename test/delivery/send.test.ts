@@ -5,11 +5,11 @@ import test, { type TestContext } from "node:test";
 import { type FailureCause, Sender } from "../../src/delivery/send.ts";
 import { until } from "../support/until.ts";
 
-/** A server below HTTP: it takes requests apart and writes what a test says. */
+/** A TCP server that splits requests and lets a test write the response. */
 class RawServer {
   readonly requests: string[] = [];
   readonly sockets: Socket[] = [];
-  /** Requests of each connection, in the order of the connections. */
+  /** The requests per connection, in the order of connecting. */
   readonly counts: number[] = [];
   react: (socket: Socket, request: string) => void = (socket) => socket.write(ok);
   /** Called with each new connection. */
@@ -60,10 +60,10 @@ class RawServer {
 const answer = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join("") + "\r\n";
 const ok = `${answer("HTTP/1.1 200 OK", "Content-Length: 2")}{}`;
 const delivered = { kind: "delivered", status: 200 };
-/** No answer; by default an event was sent, and its connection was cut. */
+/** Returns the outcome without a response; by default the event was sent and the connection cut. */
 const unreachable = (
   reason: string,
-  { status = null, cause = "cut", isSent = true }: {
+  { status = null, cause = "closed", isSent = true }: {
     status?: number | null;
     cause?: FailureCause;
     isSent?: boolean;
@@ -92,7 +92,7 @@ async function opened(t: TestContext, options = {}): Promise<{ server: RawServer
   return { server, to: sender(t, server.port, options) };
 }
 
-test("A request is one PUT with the event's id in its path, the host, and the length of its body in bytes", async (t) => {
+test("a request is one PUT with the event id in its path, Host and Content-Length", async (t) => {
   const server = await RawServer.open(t, "::1");
   const to = new Sender({
     url: `http://[::1]:${server.port}/tier/`,
@@ -118,7 +118,7 @@ test("A request is one PUT with the event's id in its path, the host, and the le
   assert.match(server.requests[1] as string, /^PUT \/tier\/v1\/events\/a%2Fb%20c%0D%0A HTTP/);
 });
 
-test("Connections are kept, the last one used first, and never more of them than allowed", async (t) => {
+test("connections are reused, the last one first, and never exceed the maximum", async (t) => {
   const { server, to } = await opened(t, { connectionsMax: 3 });
   let inFlight = 0;
   let most = 0;
@@ -137,17 +137,17 @@ test("Connections are kept, the last one used first, and never more of them than
   const before = [...server.counts];
   for (let n = 0; n < 5; n += 1) await to.send(`f${n}`, "{}");
   const grown = server.counts.filter((count, index) => count !== before[index]);
-  assert.equal(grown.length, 1, "one after the other, on one connection");
+  assert.equal(grown.length, 1, "sequential requests share a connection");
 });
 
-test("A request ends with ETIMEDOUT when its answer is not whole in time, also one that waits", async (t) => {
+test("a request whose response is not complete in time fails with ETIMEDOUT, also while waiting", async (t) => {
   const { server, to } = await opened(t, { timeoutMs: 150, connectionsMax: 1 });
   server.react = () => {};
   const [first, second] = await Promise.all([to.send("a", "{}"), to.send("b", "{}")]);
   assert.deepEqual(first, unreachable("ETIMEDOUT", { cause: "timeout" }));
   assert.ok(second.kind === "unreachable" && second.reason === "ETIMEDOUT");
   await until(() => server.sockets.every((socket) => socket.closed), { what: "the connections close" });
-  // A body that drips would keep any timeout between two bytes from firing.
+  // A dripping body never triggers a timeout between two bytes.
   server.react = (socket) => {
     socket.write(answer("HTTP/1.1 200 OK", "Content-Length: 1000"));
     const timer = setInterval(() => socket.write("x"), 20);
@@ -158,7 +158,16 @@ test("A request ends with ETIMEDOUT when its answer is not whole in time, also o
   assert.deepEqual(await to.send("d", "{}"), delivered);
 });
 
-test("A request that a used connection lost is reported, not repeated", async (t) => {
+test("a 503 counts as one even if its body is cut off", async (t) => {
+  const { server, to } = await opened(t);
+  server.react = (socket) => socket.end(answer("HTTP/1.1 503 Service Unavailable", "Content-Length: 2"));
+  assert.deepEqual(
+    await to.send("a", "{}"),
+    unreachable("503", { status: 503, cause: "unavailable" }),
+  );
+});
+
+test("a request lost on a reused connection is reported, not repeated", async (t) => {
   const { server, to } = await opened(t);
   await to.send("a", "{}");
   server.react = (socket) => socket.destroy();
@@ -167,7 +176,7 @@ test("A request that a used connection lost is reported, not repeated", async (t
   assert.equal(server.sockets.length, 1);
 });
 
-test("A server that is not there is unreachable with the connection's error, for each request that waits", async (t) => {
+test("a missing server is reported as unreachable with the connection's error to every request", async (t) => {
   const { server, to } = await opened(t, { connectionsMax: 2 });
   server.close();
   const outcomes = await Promise.all(Array.from({ length: 10 }, (_, n) => to.send(`e${n}`, "{}")));

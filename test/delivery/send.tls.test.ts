@@ -17,7 +17,7 @@ const other = new Authority("other authority");
 const folder = temporaryFolder("send-files");
 const client = authority.issue({ name: "first client", use: "client" });
 
-/** A tier with this certificate, which remembers who came. */
+/** Starts a tier with this certificate that records its clients. */
 async function tier(
   t: TestContext,
   issued: Issued | Partial<IssueOptions>,
@@ -27,14 +27,14 @@ async function tier(
   const { cert, key } = "cert" in issued
     ? issued
     : authority.issue({ name: "tier", use: "server", ...issued });
-  const came: { name: string; host: string; path: string; servername: string | null }[] = [];
+  const requests: { name: string; host: string; path: string; servername: string | null }[] = [];
   const server = https.createServer(
     { cert, key, ca: authority.pem, requestCert: true, rejectUnauthorized: true, ...options },
     (request, response) => {
       const socket = request.socket as tls.TLSSocket;
       const name = String(socket.getPeerCertificate().subject.CN);
       const { servername } = socket as unknown as { servername: string | null };
-      came.push({
+      requests.push({
         name,
         host: String(request.headers.host),
         path: String(request.url),
@@ -56,7 +56,7 @@ async function tier(
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  return { came, port, connections: () => connections };
+  return { requests, port, connections: () => connections };
 }
 
 interface SenderOptions {
@@ -83,17 +83,17 @@ async function sender(t: TestContext, port: number, options: SenderOptions = {})
   return to;
 }
 
-// A busy machine may be late to refuse; what is refused ends the wait.
+// A slow machine may reject late; the rejection ends the wait.
 const patient = { settleMs: 60_000, timeoutMs: 120_000 };
 
-/** Why it was not sent; it must not have been. */
+/** Returns the failure of an event that was not sent. */
 function unsent(outcome: SendOutcome): TierFailure {
   assert.ok(outcome.kind === "unreachable" && !outcome.isSent, JSON.stringify(outcome));
   return outcome.failure;
 }
 
-test("Events go over mutual TLS on one kept connection, to a name or an address", async (t) => {
-  const { came, port, connections } = await tier(t, {
+test("events are sent over mutual TLS on one connection, to a name or an address", async (t) => {
+  const { requests, port, connections } = await tier(t, {
     names: ["localhost", "127.0.0.1", "::1"],
   });
   for (const [index, host] of ["localhost", "127.0.0.1", "[::1]"].entries()) {
@@ -103,7 +103,7 @@ test("Events go over mutual TLS on one kept connection, to a name or an address"
     }
     assert.equal(connections(), index + 1);
     const servername = host === "localhost" ? host : null;
-    assert.deepEqual(came.at(-1), {
+    assert.deepEqual(requests.at(-1), {
       name: "first client",
       host: `${host}:${port}`,
       path: "/v1/events/c",
@@ -112,7 +112,7 @@ test("Events go over mutual TLS on one kept connection, to a name or an address"
   }
 });
 
-test("A tier that another authority has signed, whose time is over, or with another name gets no request", async (t) => {
+test("a tier with an expired certificate, from an unknown CA or for another name gets no request", async (t) => {
   const cases: [Issued | Partial<IssueOptions>, RegExp][] = [
     [
       other.issue({ name: "tier", use: "server" }),
@@ -126,13 +126,13 @@ test("A tier that another authority has signed, whose time is over, or with anot
   process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
   t.after(() => delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
   for (const [issued, expected] of cases) {
-    const { came, port } = await tier(t, issued);
+    const { requests, port } = await tier(t, issued);
     const { cause, code } = unsent(await (await sender(t, port)).send("a", "{}"));
     assert.equal(cause, "handshake");
     assert.match(code, expected);
-    assert.equal(came.length, 0);
+    assert.equal(requests.length, 0);
   }
-  const { came, port } = await tier(t, {
+  const { requests, port } = await tier(t, {
     name: "elsewhere.test",
     names: ["elsewhere.test", "127.0.0.1"],
   });
@@ -140,26 +140,26 @@ test("A tier that another authority has signed, whose time is over, or with anot
     unsent(await (await sender(t, port, { host: "localhost" })).send("a", "{}")).code,
     "ERR_TLS_CERT_ALTNAME_INVALID",
   );
-  assert.equal(came.length, 0);
+  assert.equal(requests.length, 0);
 });
 
-test("A tier that cuts the connection when the handshake is over has let nobody in", async (t) => {
-  const { came, port } = await tier(t, {}, {}, (socket) => socket.destroy());
+test("a tier that closes the connection after the handshake is reported as client_rejected", async (t) => {
+  const { requests, port } = await tier(t, {}, {}, (socket) => socket.destroy());
   const { cause } = unsent(await (await sender(t, port, patient)).send("a", "{}"));
-  assert.equal(cause, "not_let_in");
-  assert.equal(came.length, 0);
+  assert.equal(cause, "client_rejected");
+  assert.equal(requests.length, 0);
 });
 
-test("A tier below TLS 1.2 is sent nothing", async (t) => {
+test("a tier below TLS 1.2 gets no request", async (t) => {
   const old = await tier(t, {}, { maxVersion: "TLSv1.1", minVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" });
   const { cause, code } = unsent(await (await sender(t, old.port)).send("a", "{}"));
   assert.equal(cause, "handshake");
   assert.match(code, /^(ERR_SSL_|ECONNRESET)/);
-  assert.equal(old.came.length, 0);
+  assert.equal(old.requests.length, 0);
 });
 
-test("Renewed files are used for new connections, the old ones are let go, and a broken pair changes nothing and is told", async (t) => {
-  const { came, port, connections } = await tier(t, {});
+test("renewed files replace old connections, and an invalid pair is reported and ignored", async (t) => {
+  const { requests, port, connections } = await tier(t, {});
   const second = authority.issue({ name: "second client", use: "client" });
   const as = { ...client, certFile: join(folder, "client.pem"), keyFile: join(folder, "client.key") };
   const install = (issued: Issued) => {
@@ -167,27 +167,27 @@ test("Renewed files are used for new connections, the old ones are let go, and a
     copyFileSync(issued.certFile, as.certFile);
   };
   install(client);
-  const told: string[] = [];
+  const observed: string[] = [];
   const observe = ({ kind, files }: TlsObservation) => {
-    if (kind !== "certificate_in_use") told.push(`${kind} ${files}`);
+    if (kind !== "certificate_in_use") observed.push(`${kind} ${files}`);
   };
   const to = await sender(t, port, { as, filesCheckMs: 5, observe });
   const name = async () => {
     assert.equal((await to.send("a", "{}")).kind, "delivered");
-    return came.at(-1)?.name;
+    return requests.at(-1)?.name;
   };
   assert.equal(await name(), "first client");
   copyFileSync(second.certFile, as.certFile);
-  await until(() => told.length > 0, { what: "the mixed pair is told" });
+  await until(() => observed.length > 0, { what: "the mixed pair is reported" });
   assert.equal(await name(), "first client");
-  const before = told.length;
+  const before = observed.length;
   writeFileSync(as.certFile, "-----BEGIN CERT");
-  await until(() => told.length > before, { what: "the broken pair is told" });
+  await until(() => observed.length > before, { what: "the invalid pair is reported" });
   assert.equal(await name(), "first client");
   assert.equal(connections(), 1);
   install(second);
-  await until(async () => await name() === "second client", { what: "the second client comes" });
+  await until(async () => await name() === "second client", { what: "the second certificate is used" });
   assert.equal(connections(), 2);
-  assert.equal(told.pop(), "certificate_renewed delivery");
-  assert.ok(told.every((one) => one === "certificate_refused delivery"));
+  assert.equal(observed.pop(), "certificate_renewed delivery");
+  assert.ok(observed.every((one) => one === "certificate_refused delivery"));
 });

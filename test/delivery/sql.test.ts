@@ -1,4 +1,4 @@
-/** The SQL functions of the outbox on a real database: claims, settlements, replays, and what they cost. */
+/** Tests the outbox's SQL functions: claims, settlements, replays, and their cost. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await moveClock(startMs);
 });
 
-/** Replaces the service's clock by one that stands still. */
+/** Stops the service's clock at a time. */
 async function moveClock(toMs: number): Promise<void> {
   nowMs = toMs;
   await sql.unsafe(
@@ -39,7 +39,7 @@ interface Tenant {
   readonly keyId: string;
 }
 
-/** A sandbox tenant, unless it says otherwise: nothing is claimed of a live one without a route. */
+/** Adds a tenant, by default a sandbox, whose events are claimed without a route. */
 async function addTenant(kind: "sandbox" | "live" = "sandbox"): Promise<Tenant> {
   const slug = `t${randomUUID()}`;
   const [tenant] = await sql`
@@ -56,7 +56,7 @@ async function post(tenant: Tenant, count = 1): Promise<string[]> {
   return ids.sort();
 }
 
-/** Many at once: due one microsecond after another, up to now. */
+/** Stores events that are due one microsecond apart, up to now. */
 async function postMany(tenant: Tenant, count: number): Promise<void> {
   await sql`
     with made as (
@@ -104,13 +104,13 @@ interface Settlement {
   readonly status?: number | null;
   readonly reason?: string | null;
   readonly durationMs?: number;
-  readonly isSpent?: boolean;
+  readonly countsTowardsMax?: boolean;
   readonly retryMs?: number;
 }
 
 const outcomes = { delivered: "delivered", retry: "refused", dead: "refused", released: "unreachable" };
 
-/** Settles rows alike. */
+/** Settles all rows with one verdict. */
 async function settle(
   lease: string,
   ids: readonly string[],
@@ -124,7 +124,7 @@ async function settle(
     ${each(lease)}, ${[...ids]}, ${each(settlement.number ?? 1)}, ${eachOther(verdict)},
     ${eachOther(settlement.outcome ?? outcomes[verdict])}, ${each(status)}, ${
     eachOther(settlement.reason ?? null)
-  }, ${each(settlement.durationMs ?? 5)}, ${eachOther(settlement.isSpent === false ? "f" : "t")},
+  }, ${each(settlement.durationMs ?? 5)}, ${eachOther(settlement.countsTowardsMax === false ? "f" : "t")},
     ${eachOther(settlement.retryMs ?? 0)})`;
 }
 
@@ -136,12 +136,12 @@ async function dueTenants(): Promise<number[]> {
   return (await sql`select tenant_id from due_tenants()`).map((row) => row.tenant_id);
 }
 
-/** The figures of GET /healthz, which must be what the tables hold. */
+/** Returns the counts of GET /healthz after comparing them with the tables. */
 async function figures(): Promise<{ pending: number; dead: number }> {
-  const [told] = await sql`select pending::int, dead::int from beat(0)`;
+  const [counted] = await sql`select pending::int, dead::int from beat(0)`;
   const [held] = await sql`
     select (select count(*) from outbox)::int as pending, (select count(*) from dead_letter)::int as dead`;
-  assert.deepEqual(told, held);
+  assert.deepEqual(counted, held);
   return { pending: held?.pending, dead: held?.dead };
 }
 
@@ -163,7 +163,7 @@ async function attempts(id: string) {
 
 const idsOf = (rows: readonly Claimed[]) => rows.map((claimed) => claimed.event_id);
 
-test("a claim takes what is due, in the order in which it is due, and no more than the limit", async () => {
+test("a claim returns due events in their order, up to the limit", async () => {
   const tenant = await addTenant();
   const [first] = await post(tenant);
   await moveClock(startMs + 1_000);
@@ -195,7 +195,7 @@ test("a claim takes what is due, in the order in which it is due, and no more th
   assert.deepEqual(await figures(), { pending: 3, dead: 0 });
 });
 
-test("the last lost attempt makes the event dead", async () => {
+test("an event whose last attempt is lost is dead", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
   for (let made = 1; made <= attemptsMax; made++) {
@@ -212,7 +212,7 @@ test("the last lost attempt makes the event dead", async () => {
 });
 
 for (const verdict of ["retry", "dead", "released"] as const) {
-  test(`${verdict} from a former holder of the lease leaves the row to the present one`, async () => {
+  test(`${verdict} from a previous lease owner does not change the row`, async () => {
     const tenant = await addTenant();
     const [id] = await post(tenant) as [string];
     const [former, present] = [randomUUID(), randomUUID()];
@@ -220,10 +220,10 @@ for (const verdict of ["retry", "dead", "released"] as const) {
     await moveClock(startMs + leaseMs);
     await claim(present, [tenant]);
     const held = await row(id);
-    await settle(former, [id], verdict, { status: 500, isSpent: false, durationMs: 40_000 });
+    await settle(former, [id], verdict, { status: 500, countsTowardsMax: false, durationMs: 40_000 });
     assert.deepEqual(await row(id), held);
     const [first] = await attempts(id);
-    // What it learned replaces the loss; that it counts does not change behind the claim's back.
+    // The late outcome replaces "lost"; the attempt stays spent.
     assert.deepEqual(
       [first?.outcome, first?.status, first?.spent],
       verdict === "released" ? ["lost", null, true] : ["refused", 500, true],
@@ -234,7 +234,7 @@ for (const verdict of ["retry", "dead", "released"] as const) {
   });
 }
 
-test("delivered is delivered, whoever holds the lease by then", async () => {
+test("delivered settles the event for any lease owner", async () => {
   const tenant = await addTenant();
   const [id] = await post(tenant) as [string];
   const [former, present] = [randomUUID(), randomUUID()];
@@ -251,7 +251,7 @@ test("delivered is delivered, whoever holds the lease by then", async () => {
   assert.deepEqual((await attempts(id)).map(({ outcome }) => outcome), ["delivered", "delivered"]);
 });
 
-test("a batch that is settled twice, and an attempt that is in it twice, count once", async () => {
+test("a batch settled twice and an attempt twice in a batch count once", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 2) as [string, string];
   const lease = randomUUID();
@@ -266,7 +266,7 @@ test("a batch that is settled twice, and an attempt that is in it twice, count o
   assert.deepEqual(await figures(), { pending: 1, dead: 1 });
 });
 
-test("one statement settles and then claims what the settlement has made due", async () => {
+test("one statement settles a batch and claims what it made due", async () => {
   const tenant = await addTenant();
   const ids = await post(tenant, 2) as [string, string];
   const store = new OutboxStore(openPool(databaseUrl), { newLease: randomUUID, leaseMs, attemptsMax });
@@ -275,8 +275,8 @@ test("one statement settles and then claims what the settlement has made due", a
   const common = { tenantId: tenant.id, number: 1, durationMs: 5, isRepeat: false, retryMs: 0, reason: null };
   const ofRow = (eventId: string) => ({ ...common, eventId, lease: rows[0]?.lease as string });
   const again = await store.claim(requests, [
-    { ...ofRow(ids[0]), kind: "delivered", outcome: "delivered", status: 200, isSpent: true },
-    { ...ofRow(ids[1]), kind: "released", outcome: "unreachable", status: null, isSpent: false },
+    { ...ofRow(ids[0]), kind: "delivered", outcome: "delivered", status: 200, countsTowardsMax: true },
+    { ...ofRow(ids[1]), kind: "released", outcome: "unreachable", status: null, countsTowardsMax: false },
   ]);
   assert.deepEqual(again.map(({ event_id, number }) => [event_id, number]), [[ids[1], 1]]);
   assert.notEqual(again[0]?.lease, rows[0]?.lease);
@@ -284,7 +284,7 @@ test("one statement settles and then claims what the settlement has made due", a
   assert.deepEqual(await attempts(ids[1]), []);
 });
 
-/** What statements have read since they were last asked for, of this session and all that have ended. */
+/** Returns the rows and index entries that statements have read so far. */
 async function reads(of: postgres.Sql = sql) {
   await of`select pg_stat_force_next_flush()`;
   const [found] = await of`
@@ -302,7 +302,7 @@ async function readsOf(work: () => Promise<unknown>) {
   return { scanned: later.scanned - earlier.scanned, due: later.due - earlier.due };
 }
 
-/** Everything that the delivery asks of the store, once. */
+/** Runs each of the delivery's store calls once. */
 async function cycle(tenant: Tenant, floor = "-infinity"): Promise<void> {
   const lease = randomUUID();
   await dueTenants();
@@ -314,14 +314,14 @@ async function cycle(tenant: Tenant, floor = "-infinity"): Promise<void> {
     await settle(lease, ids.slice(0, quarter), "delivered", { number });
     await settle(lease, ids.slice(quarter, 2 * quarter), "retry", { number, retryMs: 60_000 });
     await settle(lease, ids.slice(2 * quarter, 3 * quarter), "dead", { number });
-    await settle(lease, ids.slice(3 * quarter), "released", { number, isSpent: false });
+    await settle(lease, ids.slice(3 * quarter), "released", { number, countsTowardsMax: false });
     await replay(ids.slice(2 * quarter, 3 * quarter));
   }
 }
 
-test("planned while the tables were empty, the functions read no table whole and no more than they claim", async () => {
+test("functions planned on empty tables scan no table and read about as much as they claim", async () => {
   const [tenant, waiting] = [await addTenant(), await addTenant("live")];
-  // A generic plan is made with the sixth call of a session.
+  // The sixth call in a session makes a generic plan.
   await post(tenant, 1);
   for (let calls = 0; calls < 8; calls++) await cycle(tenant);
   await postMany(tenant, 150_000);
@@ -337,7 +337,7 @@ test("planned while the tables were empty, the functions read no table whole and
   }
 });
 
-test("while a transaction elsewhere holds xmin, the floor spares a claim what was delivered", async () => {
+test("while another transaction holds xmin, the floor keeps a claim from reading delivered events", async () => {
   const tenant = await addTenant();
   await postMany(tenant, 20_000);
   await other.unsafe("begin isolation level repeatable read; select count(*) from tenant");

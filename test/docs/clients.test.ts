@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { type ClientLanguage, clients } from "../../src/documents/clients.ts";
 import { clientIdempotencyKey } from "../../src/documents/snippets.ts";
 import { openFront, runClient } from "../support/docs/clients.ts";
-import { isLeftOut } from "../../scripts/test_plan.ts";
-import { World } from "../support/world.ts";
+import { isSkipped } from "../../scripts/test_plan.ts";
+import { TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const { url } = await world.start();
-const key = await world.issue();
-const brief = (await world.send("/api/INTEGRATION.md")).text;
+const testEnv = await TestEnv.open();
+const { url } = await testEnv.start();
+const key = await testEnv.issue();
+const brief = (await testEnv.send("/api/INTEGRATION.md")).text;
 const languages = Object.keys(clients) as ClientLanguage[];
 
-test("the brief has a client in TypeScript, Python, Go, PHP and Ruby, as they are run here", () => {
+test("the brief has a client in each of the languages tested here", () => {
   assert.deepEqual(languages, ["TypeScript", "Python", "Go", "PHP", "Ruby"]);
   for (const language of languages) {
     const { fence, files } = clients[language];
@@ -21,26 +21,26 @@ test("the brief has a client in TypeScript, Python, Go, PHP and Ruby, as they ar
   }
 });
 
-/** With two tries in place of eight, so that giving up takes no minute. */
+/** With two tries instead of eight, so that giving up is quick. */
 const twoTries = (text: string) => text.replace(/((?:failures ={2,3}|triesMax =) )8\b/, "$12");
 
 for (const language of languages) {
-  if (isLeftOut(`test/docs/clients: ${language}`)) continue;
+  if (isSkipped(`test/docs/clients: ${language}`)) continue;
   const named = (text: string) => text.replaceAll(clientIdempotencyKey, `acme:lead:${language}`);
   const run = (edit = named, options: { baseUrl?: string; key?: string } = {}) =>
     runClient(language, { baseUrl: url, key: key.text, edit, ...options });
 
-  test(`${language}: the lead is accepted, and its repeat is the same lead`, async () => {
+  test(`${language}: the lead is accepted and its repeat is a duplicate`, async () => {
     const sent = await run();
     assert.match(sent.stdout, /^accepted [0-9a-z]+ \[\]\n$/, sent.stderr);
     assert.deepEqual([sent.code, sent.stderr], [0, ""]);
     assert.equal((await run()).stdout, sent.stdout.replace("accepted", "duplicate"));
   });
 
-  test(`${language}: a 422 is not retried, and shows fields and detail`, async () => {
+  test(`${language}: a 422 is not retried and reports fields and detail`, async () => {
     const front = await openFront(url, []);
     const misspelled = (text: string) => named(text).replace(/(["' {])last_name/g, "$1surname");
-    const refused = await world.leavesNothing(() => run(misspelled, { baseUrl: front.url }));
+    const refused = await testEnv.leavesNothing(() => run(misspelled, { baseUrl: front.url }));
     assert.equal(refused.code, 1);
     assert.equal(refused.stdout, "");
     assert.match(refused.stderr, /not sent: 422 validation_failed, request [0-9a-z]+/);
@@ -48,18 +48,18 @@ for (const language of languages) {
     assert.equal(front.asked.filter(({ body }) => body !== "{}").length, 1);
   });
 
-  test(`${language}: a 401 is told to a person, once, and the key is told to nobody`, async () => {
+  test(`${language}: a 401 alerts a person once and never prints the key`, async () => {
     const front = await openFront(url, []);
     const refused = await run(named, { baseUrl: front.url, key: "lead_live_mistyped" });
     assert.notEqual(refused.code, 0);
-    assert.match(refused.stderr, /The key is not accepted: tell a person/);
+    assert.match(refused.stderr, /The key is not accepted: alert a person/);
     assert.doesNotMatch(refused.stdout + refused.stderr, /mistyped/);
     assert.equal(front.asked.length, 1);
   });
 
-  test(`${language}: after 429, 503, a cut connection and half an answer the lead is accepted, under one Idempotency-Key`, async () => {
+  test(`${language}: after 429, 503, a cut connection and a truncated response, the lead is accepted under one Idempotency-Key`, async () => {
     const front = await openFront(url, [
-      // The probe of the key, which one of them has.
+      // One client checks its key first.
       ...(language === "TypeScript" ? [{ status: 422 }] : []),
       { status: 429, headers: { "Retry-After": "1" }, body: '{"error":"rate_limited"}' },
       { status: 503, headers: { "Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT" } },
@@ -80,7 +80,7 @@ for (const language of languages) {
     assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
   });
 
-  test(`${language}: a 429 does not count as a try, and after the last one it says what was answered`, async () => {
+  test(`${language}: a 429 does not count as a try, and the last response is reported`, async () => {
     const front = await openFront(url, [
       ...(language === "TypeScript" ? [{ status: 422 }] : []),
       { status: 429 },
@@ -93,7 +93,7 @@ for (const language of languages) {
     assert.equal(front.asked.filter(({ body }) => body !== "{}").length, 3);
   });
 
-  test(`${language}: a redirect is not followed, so that the key goes nowhere else`, async () => {
+  test(`${language}: a redirect is not followed, so the key is sent nowhere else`, async () => {
     const elsewhere = await openFront(url, []);
     const moved = { status: 307, headers: { Location: `${elsewhere.url}/v1/intake` } };
     const front = await openFront(url, [...(language === "TypeScript" ? [{ status: 422 }] : []), moved]);

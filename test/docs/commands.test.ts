@@ -1,4 +1,4 @@
-/** Every command of the documents is run as it is written, one page after the other. */
+/** Runs every command of the documents as written, page by page. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -24,7 +24,7 @@ for (const block of pages.flatMap(blocksOf)) {
   });
 }
 
-test("no command of the documents is left out without a reason", () => {
+test("every skipped command in the documents has a reason", () => {
   const fences = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/^ *```(sh|sql|bash|shell|console)$/gm)].map(() => path)
   );
@@ -32,7 +32,7 @@ test("no command of the documents is left out without a reason", () => {
   assert.deepEqual(known.map(({ page }) => page), fences);
 });
 
-test("every answer that the documents name is one that the service gives", () => {
+test("every error code in the documents is one that the service returns", () => {
   const statusOf = (rules: Readonly<Record<string, { status: number }>>) =>
     Object.entries(rules).map(([code, { status }]) => `${status} \`${code}\``);
   const given = new Set([
@@ -43,7 +43,7 @@ test("every answer that the documents name is one that the service gives", () =>
   assert.deepEqual(named.filter((answer) => !given.has(answer)), []);
 });
 
-test("every file and folder that the documents name is there", () => {
+test("every file and folder named in the documents exists", () => {
   const named = /`((?:src|sql|scripts|test|kits|docs|\.ci)\/[\w./-]*)`/g;
   const gone = pages.flatMap(({ path, text }) =>
     [...text.matchAll(named)].filter(([, name = ""]) =>
@@ -55,5 +55,5 @@ test("every file and folder that the documents name is there", () => {
 });
 
 for (const page of pages) {
-  test(`the links of ${page.path} lead somewhere`, () => assert.deepEqual(brokenLinks(page), []));
+  test(`every link in ${page.path} resolves`, () => assert.deepEqual(brokenLinks(page), []));
 }

@@ -2,32 +2,32 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { signatureHeaders } from "../../src/actions/destinations.ts";
-import { openStand } from "../support/actions/stand.ts";
+import { openFixture } from "../support/actions/fixture.ts";
 import { blocksOf, readPages } from "../support/docs/pages.ts";
-import { isLeftOut } from "../../scripts/test_plan.ts";
-import { judge, type Language, type Received, receivers } from "../support/docs/receivers.ts";
+import { isSkipped } from "../../scripts/test_plan.ts";
+import { type Language, type Received, receivers, verdictsOf } from "../support/docs/receivers.ts";
 
 const languages = Object.keys(receivers) as Language[];
 const page = readPages().find(({ path }) => path === "docs/webhooks.md");
 assert.ok(page);
 const blocks = blocksOf(page);
 
-/** What the actions process has sent, with the secret of then. */
+/** A webhook sent by the actions process, with its secret. */
 let genuine: Received;
-/** The same while the secret is being replaced, judged by the old one and by the new one. */
+/** A webhook sent during a rotation, with the old and with the new secret. */
 let between: readonly Received[];
 
 before(async () => {
-  const stand = await openStand();
+  const fixture = await openFixture();
   const sent = async (): Promise<Received> => {
-    await stand.deliver({
+    await fixture.deliver({
       content: '{"first_name":"Zoë","last_name":"漢字","phone":"+15551234567","country":"US"}',
       extra: '{"n":12345678901234567890,"p":1.10,"z":"a\\u0000b\\\\"}',
     });
-    const call = stand.crm.calls.at(-1) ?? assert.fail("Nothing came");
+    const call = fixture.crm.calls.at(-1) ?? assert.fail("No webhook arrived");
     const header = (name: string) => String(call.headers[name]);
     return {
-      secret: stand.secret,
+      secret: fixture.secret,
       id: header("webhook-id"),
       timestamp: header("webhook-timestamp"),
       signatures: header("webhook-signature"),
@@ -36,7 +36,7 @@ before(async () => {
   };
   genuine = await sent();
   const replacement = `whsec_${randomBytes(32).toString("base64")}`;
-  await stand.sql`
+  await fixture.sql`
     update actions.route set secret_before = secret, secret_before_until = now() + interval '24 hours', secret = ${replacement}
     where kind = 'crm'`;
   const both = await sent();
@@ -44,7 +44,7 @@ before(async () => {
   between = [both, { ...both, secret: replacement }];
 });
 
-/** Signed, but by whom and when is another matter. */
+/** Signs a webhook with its own secret, at a given time. */
 function signed(parts: Partial<Received>, nowMs: number): Received {
   const { secret, id, body } = { ...genuine, ...parts };
   const headers = signatureHeaders(id, Buffer.from(body).toString("utf8"), [secret], nowMs);
@@ -58,28 +58,28 @@ function signed(parts: Partial<Received>, nowMs: number): Received {
 
 const bytes = (text: string) => Buffer.from(text, "utf8");
 
-/** What must be refused, by what is wrong with it. */
+/** Returns webhooks that must be rejected, by their fault. */
 function forgeries(): Readonly<Record<string, Received>> {
   const nowMs = Date.now();
   const text = Buffer.from(genuine.body).toString("utf8");
   return {
-    "a body that was changed": { ...genuine, body: bytes(text.replace("+1555", "+1556")) },
-    "a body that was written anew": { ...genuine, body: bytes(`${text} `) },
+    "a changed body": { ...genuine, body: bytes(text.replace("+1555", "+1556")) },
+    "a reformatted body": { ...genuine, body: bytes(`${text} `) },
     "another secret": { ...genuine, secret: `whsec_${randomBytes(32).toString("base64")}` },
     "another id": { ...genuine, id: `${genuine.id}0` },
     "another time": { ...genuine, timestamp: String(Number(genuine.timestamp) + 1) },
-    "what was sent ten minutes ago": signed({}, nowMs - 600_000),
-    "what was sent in ten minutes": signed({}, nowMs + 600_000),
-    "a time that is none": { ...genuine, timestamp: "now" },
-    "no time": { ...genuine, timestamp: "" },
-    "no signature": { ...genuine, signatures: "" },
-    "the version alone": { ...genuine, signatures: "v1," },
-    "a version that is not known": { ...genuine, signatures: genuine.signatures.replace("v1,", "v2,") },
-    "a part of the signature": { ...genuine, signatures: genuine.signatures.slice(0, -8) },
+    "a webhook sent ten minutes ago": signed({}, nowMs - 600_000),
+    "a webhook sent ten minutes in the future": signed({}, nowMs + 600_000),
+    "a malformed time": { ...genuine, timestamp: "now" },
+    "an empty time": { ...genuine, timestamp: "" },
+    "an empty signature": { ...genuine, signatures: "" },
+    "only the version": { ...genuine, signatures: "v1," },
+    "an unknown version": { ...genuine, signatures: genuine.signatures.replace("v1,", "v2,") },
+    "a truncated signature": { ...genuine, signatures: genuine.signatures.slice(0, -8) },
   };
 }
 
-test("the page has a function in each of the six languages, and no code besides", () => {
+test("the page has one function in each of the six languages and no other code", () => {
   assert.deepEqual(
     blocks.map(({ language }) => language).filter((language) => !["json", "text"].includes(language)),
     languages.map((language) => receivers[language].fence),
@@ -87,21 +87,21 @@ test("the page has a function in each of the six languages, and no code besides"
 });
 
 for (const language of languages) {
-  if (isLeftOut(`test/docs/webhooks: ${language}`)) continue;
-  test(`${language}: what the actions process has sent is genuine, also between two secrets, and nothing else is`, async () => {
+  if (isSkipped(`test/docs/webhooks: ${language}`)) continue;
+  test(`${language}: verifies what the actions process sends, during a secret rotation too, and rejects everything else`, async () => {
     const code = blocks.find((block) => block.language === receivers[language].fence)?.text ?? "";
     const wrong = forgeries();
     const known = {
       ...genuine,
       signatures: `v2,${randomBytes(32).toString("base64")} ${genuine.signatures}`,
     };
-    const said = await judge(language, code, [genuine, ...between, known, ...Object.values(wrong)]);
+    const said = await verdictsOf(language, code, [genuine, ...between, known, ...Object.values(wrong)]);
     assert.deepEqual(said.slice(0, 4), [true, true, true, true]);
     assert.deepEqual(Object.keys(wrong).filter((_, at) => said[at + 4]), []);
   });
 }
 
-test("the examples of the page are what is sent: each member of data is explained, and no other", () => {
+test("the page's examples match the webhook, and its table explains every member of data", () => {
   const explained = [...page.text.matchAll(/^\| `(\w+)` +\| .+\|$/gm)].map(([, name]) => name as string);
   for (const { language, text } of blocks) {
     if (language !== "json") continue;

@@ -9,23 +9,25 @@ import test from "node:test";
 
 const text = brief("https://intake.acme.test");
 
-test("it names every field, service, flag, reason, error, limit and answer to the key check", () => {
+test("the brief names every field, service, flag, reason, error, limit and key-check result", () => {
   const named = [...fieldNames, "cost", ...projectServices, ...flagNames, ...reasons, ...Object.keys(errors)];
   for (const name of named) assert.ok(text.includes(`\`${name}\``), name);
   for (const { limit, value } of limitRows) assert.ok(text.includes(`| ${limit} | ${value} |`), limit);
-  for (const { answer, meaning } of keyCheck) assert.ok(text.includes(`| ${answer} | ${meaning} |`), answer);
+  for (const { response, meaning } of keyCheck) {
+    assert.ok(text.includes(`| ${response} | ${meaning} |`), response);
+  }
   for (const { status } of Object.values(errors)) assert.match(text, new RegExp(`\\| ${status} \\|`));
 });
 
-test("every address in it is the one that was given", () => {
+test("the brief contains no address other than the configured one", () => {
   const addresses = [...text.matchAll(/https?:\/\/[^\s`"'>)]+/g)].map(([address]) => address);
   assert.ok(addresses.length > 8);
   for (const address of addresses) assert.match(address, /^https:\/\/intake\.acme\.test\/|^https?:\/\/$/);
 });
 
-test("the brief names whom to write to about a key, where there is somebody", () => {
+test("the brief names the contact for keys only when one is configured", () => {
   const named = brief("https://intake.acme.test", "keys@acme.example");
-  assert.match(named, /answered with 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
+  assert.match(named, /gets a 401, write to \[keys@acme\.example\]\(mailto:keys@acme\.example\)/);
   assert.doesNotMatch(text, /mailto:/);
 });
 

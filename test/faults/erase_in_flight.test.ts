@@ -1,54 +1,27 @@
-/**
- * A person is erased while the service is at work on what is erased: sends are under way, leases run out, the person's
- * retries arrive.
- */
+/** Tests erasing a person while their events are being sent, leased, replayed or retried. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type postgres from "postgres";
-import { eraseCommands } from "../../src/ctl/erase.ts";
-import { type Command, parseInput } from "../../src/ctl/command.ts";
-import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
-import { freshKey, type IssuedKey, lead } from "../support/world.ts";
+import { freshKey, type IssuedKey, lead } from "../support/test_env.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "../support/faults/delivery_stand.ts";
-import { chanceOf, rounds } from "../support/faults/random.ts";
+import { deliveryFixture } from "../support/faults/delivery_fixture.ts";
+import { assertTally, erase } from "../support/faults/erase.ts";
+import { randomOf } from "../support/faults/random.ts";
 import type { TierAnswer } from "../support/faults/tier.ts";
 
-const stand = await deliveryStand({ ownPostgres: true, env: { DELIVERY_ATTEMPTS_MAX: "3" } });
-const { databaseUrl, tier, world } = stand;
-const { sql } = world;
+const fixture = await deliveryFixture({ ownPostgres: true, env: { DELIVERY_ATTEMPTS_MAX: "3" } });
+const { databaseUrl, tier, testEnv } = fixture;
+const { sql } = testEnv;
 let server: RunningServer;
 
-interface Erased {
-  readonly events: number;
-  readonly collisions: number;
-  readonly erased: readonly { readonly event_id: string; readonly state: string }[];
-}
+/** Posts a lead to the server that was started last. */
+const accepted = (key: IssuedKey, members = {}) => testEnv.accept(key, members, server);
 
-/** `ctl erase` in this process, because starting one takes longer than what it does. */
-async function erase(...args: string[]): Promise<Erased> {
-  const command = eraseCommands[0] as Command;
-  const pool = openAdminPool(databaseUrl);
-  try {
-    return (await command.prepare(parseInput(command, args))(pool)).json as Erased;
-  } finally {
-    await pool.close();
-  }
-}
-
-/** By the server that was started last. */
-async function accepted(key: IssuedKey, members: Record<string, unknown> = {}): Promise<string> {
-  const headers = { "Idempotency-Key": freshKey() };
-  const answer = await world.intake({ key: key.text, body: lead(members), headers }, server);
-  assert.equal(answer.status, 202);
-  return answer.json.event_id;
-}
-
-/** What is there of an event beside itself, and the counts of all. */
+/** Returns an event's rows in outbox and dead_letter, and whether its content is gone. */
 async function left(eventId: string) {
   const [row] = await sql`
     select (select count(*)::int from outbox where event_id = ${eventId}) as outbox,
@@ -63,82 +36,72 @@ async function attempts(eventId: string) {
   return rows.map((row) => ({ ...row }));
 }
 
-/** The running counts say what is there. */
-async function assertTally(): Promise<void> {
-  const [row] = await sql`
-    select (select coalesce(sum(delta) filter (where state = 'pending'), 0)::int from outbox_tally)
-        - (select count(*)::int from outbox) as pending,
-      (select coalesce(sum(delta) filter (where state = 'dead'), 0)::int from outbox_tally)
-        - (select count(*)::int from dead_letter) as dead`;
-  assert.deepEqual({ ...row }, { pending: 0, dead: 0 });
-}
-
 const nothing = { outbox: 0, dead: 0, gone: true };
 
 for (
   const [status, outcome] of [[200, "delivered"], [500, "refused"], [503, "unreachable"]] as const
 ) {
-  test(`an event that is erased while it is being sent, and is answered ${status}, is settled into nothing and not sent again`, async () => {
-    server = await stand.start();
-    const key = await stand.routed();
+  test(`an event erased during a send with response ${status} is settled without content and not sent again`, async () => {
+    server = await fixture.start();
+    const key = await fixture.routed();
     const answer = Promise.withResolvers<TierAnswer>();
     tier.answer = ({ text }) => text.includes("hangs@example.org") ? answer.promise : { status: 200 };
     const id = await accepted(key, { email: "hangs@example.org" });
-    await until(() => tier.of(id).length === 1, { what: "it is being sent" });
+    await until(() => tier.of(id).length === 1, { what: "the event is being sent" });
 
-    const { erased } = await erase("--email", "hangs@example.org");
+    const { erased } = await erase(databaseUrl, "--email", "hangs@example.org");
     assert.deepEqual(erased, [{ event_id: id, state: "sending" }]);
     assert.deepEqual(await left(id), nothing);
-    await assertTally();
+    await assertTally(databaseUrl);
 
     answer.resolve({ status, text: JSON.stringify({ error: "says hangs@example.org" }) });
     await until(async () => (await attempts(id)).length === 1, { what: "the attempt is recorded" });
     assert.deepEqual(await attempts(id), [{ number: 1, outcome, status, reason: null }]);
     // Longer than any wait between attempts.
-    await stand.pass(60);
+    await fixture.pass(60);
     const later = await accepted(key);
     await until(async () => (await attempts(later)).length === 1, { what: "a later lead is delivered" });
     assert.equal(tier.of(id).length, 1);
     assert.deepEqual(await left(id), nothing);
-    await assertTally();
+    await assertTally(databaseUrl);
     assert.doesNotMatch(server.output.stdout + server.output.stderr, /hangs@|delivery_failure/);
     await server.stop();
     tier.answer = () => ({ status: 200 });
   });
 }
 
-test("an event that is erased under the lease of a process that was killed is neither found lost nor sent again", async () => {
-  server = await stand.start();
-  const key = await stand.routed();
+test("an event erased under the lease of a killed process is not sent again", async () => {
+  server = await fixture.start();
+  const key = await fixture.routed();
   tier.answer = () => "hang";
   const id = await accepted(key, { email: "killed@example.org" });
-  await until(() => tier.of(id).length === 1, { what: "it is being sent" });
+  await until(() => tier.of(id).length === 1, { what: "the event is being sent" });
   await server.kill();
-  await erase("--email", "killed@example.org");
-  await stand.pass(3_600);
+  await erase(databaseUrl, "--email", "killed@example.org");
+  await fixture.pass(3_600);
   tier.answer = () => ({ status: 200 });
-  server = await stand.start();
+  server = await fixture.start();
   const later = await accepted(key);
   await until(() => tier.of(later).length === 1, { what: "a later lead is sent" });
-  await stand.drained();
+  await fixture.drained();
   assert.equal(tier.of(id).length, 1);
   assert.deepEqual(await attempts(id), []);
   assert.deepEqual(await left(id), nothing);
-  await assertTally();
+  await assertTally(databaseUrl);
   await server.stop();
 });
 
-/** An event that nothing sends, in a state of our choice; on a server that delivers nothing. */
+/** Stores an event in this state on a server that delivers nothing. */
 async function idle(state: "pending" | "dead" | "held"): Promise<string> {
-  const { form, key } = await world.formWithKey({ required: ["message"] });
+  const { form, key } = await testEnv.formWithKey({ required: ["message"] });
   const website = state === "held" ? "https://x.example" : "";
-  const { json } = await world.submit(form, { key: key.text, body: { message: "Race", website } }, server);
+  const { json } = await testEnv.submit(form, { key: key.text, body: { message: "Race", website } }, server);
   const id: string = json.submission_id;
   if (state === "dead") await move(sql, id);
   return id;
 }
 
-/** As the last refused attempt is settled. */
+/** Moves an event to the dead letters, as its last refused attempt does. */
 async function move(on: postgres.ISql, id: string): Promise<void> {
   await on`
     with gone as (delete from outbox where event_id = ${id} returning event_id, tenant_id),
@@ -160,14 +123,14 @@ const races: readonly (readonly [
 ];
 
 for (const [what, from, work] of races) {
-  test(`an event that ${what} at the moment of its erasure is nowhere afterwards, whoever was first`, async () => {
-    server = await stand.start({ ACTIONS_URL: "" });
+  test(`an event that ${what} during its erasure is removed in either order`, async () => {
+    server = await fixture.start({ ACTIONS_URL: "" });
     const holder = await sql.reserve();
     const first = await idle(from);
     await holder`begin`;
     await work(holder, first);
-    const erasing = erase("--event", first);
-    await world.untilWaiting();
+    const erasing = erase(databaseUrl, "--event", first);
+    await testEnv.untilWaiting();
     await holder`commit`;
     assert.equal((await erasing).events, 1);
     assert.deepEqual(await left(first), nothing);
@@ -175,22 +138,22 @@ for (const [what, from, work] of races) {
     const second = await idle(from);
     await holder`begin`;
     await holder`select erase_event(${second}, null, '{}')`;
-    // A query that nobody awaits does not run.
+    // A query that is not awaited does not run.
     const working = (async () => await work(sql, second))();
-    await world.untilWaiting();
+    await testEnv.untilWaiting();
     await holder`commit`;
     await working;
     assert.deepEqual(await left(second), nothing);
-    await assertTally();
+    await assertTally(databaseUrl);
     holder.release();
     await server.stop();
   });
 }
 
-test("erasures beside intake, retries, deliveries, replays and releases deadlock with nothing, lose nobody else's lead, and leave nothing", async (t) => {
-  const chance = chanceOf(t);
-  const servers = [await stand.start(), await stand.start()];
-  const keys = [await stand.routed(), await stand.routed()];
+test("erasures under load do not deadlock, lose no other lead and leave no trace", async (t) => {
+  const chance = randomOf(t);
+  const servers = [await fixture.start(), await fixture.start()];
+  const keys = [await fixture.routed(), await fixture.routed()];
   const emails = ["storm.one@example.org", "storm.two@example.org"];
   tier.answer = () => chance.pick<TierAnswer>([{ status: 200 }, { status: 200 }, { status: 424 }, "cut"]);
   const theirKeys = Array.from({ length: 30 }, () => freshKey());
@@ -201,14 +164,14 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
   };
 
   const postOther = async () => {
-    // Now and then another lead under a key that was used: a collision.
+    // Sometimes another lead under a used key, which is a collision.
     const used = chance.oneIn(3) && others.size > 0 ? chance.pick([...others.keys()]) : null;
     const idempotencyKey = used ?? freshKey();
     const key = others.get(idempotencyKey)?.key ?? chance.pick(keys);
     const body = lead({ project_area: "storm cellar" });
     const headers = { "Idempotency-Key": idempotencyKey };
-    const answer = await world.intake({ key: key.text, body, headers }, chance.pick(servers));
-    assert.ok([200, 202].includes(answer.status), `another's lead is answered ${answer.status}`);
+    const answer = await testEnv.intake({ key: key.text, body, headers }, chance.pick(servers));
+    assert.ok([200, 202].includes(answer.status), `another person's lead gets ${answer.status}`);
     others.set(idempotencyKey, { key, id: answer.json.event_id });
   };
   const postTheirs = async () => {
@@ -216,8 +179,8 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
       ? {}
       : { "Idempotency-Key": chance.pick(theirKeys) };
     const body = lead({ last_name: "Storm", email: chance.pick(emails), note: String(chance.below(3)) });
-    const answer = await world.intake({ key: keys[0]?.text ?? "", body, headers }, chance.pick(servers));
-    assert.ok([200, 202].includes(answer.status), `their lead is answered ${answer.status}`);
+    const answer = await testEnv.intake({ key: keys[0]?.text ?? "", body, headers }, chance.pick(servers));
+    assert.ok([200, 202].includes(answer.status), `the erased person's lead gets ${answer.status}`);
   };
   const replay = async () => {
     await sql`select replay_dead(array(select event_id from dead_letter))`;
@@ -230,8 +193,10 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
     ...Array.from({ length: 4 }, () => untilOver(postTheirs)),
     untilOver(replay),
   ];
-  for (let round = 0; round < rounds(8); round++) {
-    const done = await Promise.all(emails.concat(emails).map((email) => erase("--email", email)));
+  for (let round = 0; round < 8; round++) {
+    const done = await Promise.all(
+      emails.concat(emails).map((email) => erase(databaseUrl, "--email", email)),
+    );
     erasures.push(...done.map(({ events }) => events));
   }
   isOver = true;
@@ -244,12 +209,12 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
   assert.ok(erasures.some((events) => events > 0));
 
   tier.answer = () => ({ status: 200 });
-  for (const email of emails) await erase("--email", email);
-  for (const email of emails) assert.equal((await erase("--email", email)).events, 0);
+  for (const email of emails) await erase(databaseUrl, "--email", email);
+  for (const email of emails) assert.equal((await erase(databaseUrl, "--email", email)).events, 0);
   await sql`select replay_dead(array(select event_id from dead_letter))`;
-  await stand.drained();
+  await fixture.drained();
   await until(async () => (await sql`select from outbox`).length === 0, { what: "all is delivered" });
-  await assertTally();
+  await assertTally(databaseUrl);
   const traces = (await everyValue(sql)).filter(({ text }) => /storm\.(one|two)|"Storm"/.test(text));
   assert.deepEqual(traces.map(({ column }) => column), []);
   const ids = [...others.values()].map(({ id }) => id);
@@ -260,5 +225,5 @@ test("erasures beside intake, retries, deliveries, replays and releases deadlock
   assert.deepEqual(ids.filter((id) => !taken.has(id)), []);
   const [terms] = await sql`select sum(count)::int as count from unknown_area where term = 'storm cellar'`;
   assert.equal(terms?.count, ids.length);
-  assert.doesNotMatch(readFileSync(stand.postgres?.server.logFile ?? "", "utf8"), /deadlock/);
+  assert.doesNotMatch(readFileSync(fixture.postgres?.server.logFile ?? "", "utf8"), /deadlock/);
 });

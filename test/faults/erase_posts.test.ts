@@ -1,46 +1,29 @@
-/**
- * A person is erased while posts of the same person arrive, wait and are committed: what had arrived when the erasure
- * ended is nowhere afterwards, and what arrived later is a new lead.
- */
+/** Tests erasing a person while their posts arrive: earlier posts leave no trace, later ones are new leads. */
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { type ClientRequest, request } from "node:http";
 import { test } from "node:test";
-import { type Command, parseInput } from "../../src/ctl/command.ts";
-import { eraseCommands } from "../../src/ctl/erase.ts";
-import { openAdminPool } from "../../src/store/operator/admin_pool.ts";
-import { freshKey, type IssuedKey, lead, visitor } from "../support/world.ts";
+import { freshKey, type IssuedKey, lead, visitor } from "../support/test_env.ts";
 import { everyValue } from "../support/every_value.ts";
 import type { RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { deliveryStand } from "../support/faults/delivery_stand.ts";
-import { chanceOf, rounds } from "../support/faults/random.ts";
+import { deliveryFixture } from "../support/faults/delivery_fixture.ts";
+import { assertTally, erase } from "../support/faults/erase.ts";
+import { randomOf } from "../support/faults/random.ts";
 
-const stand = await deliveryStand({ ownPostgres: true });
-const { databaseUrl, tier, world } = stand;
-const { sql } = world;
+const fixture = await deliveryFixture({ ownPostgres: true });
+const { databaseUrl, tier, testEnv } = fixture;
+const { sql } = testEnv;
 
-/** `ctl erase` in this process, because starting one takes longer than what it does. */
-async function erase(...args: string[]) {
-  const command = eraseCommands[0] as Command;
-  const pool = openAdminPool(databaseUrl);
-  try {
-    const { json } = await command.prepare(parseInput(command, args))(pool);
-    return json as { readonly events: number; readonly ended_at: string };
-  } finally {
-    await pool.close();
-  }
-}
-
-/** A post that has arrived, but for its body. */
+/** A post whose headers have arrived. */
 interface Begun {
   /** Sends the body and returns the answer. */
   finish(): Promise<{ readonly status: number; readonly id: string }>;
 }
 
-/** Sends the headers of a post and returns when the server has asked for its body. */
+/** Sends a post's headers and returns when the server requests its body. */
 async function begin(
   url: string,
   { key, body, headers = {} }: {
@@ -76,13 +59,13 @@ async function begin(
   };
 }
 
-/** What the database still has of a text, by column. */
+/** Returns the columns that contain a match of the pattern. */
 async function traces(pattern: RegExp): Promise<string[]> {
   return (await everyValue(sql)).filter(({ text }) => pattern.test(text)).map(({ column }) => column);
 }
 
-/** What is there of an event beside its row. */
-async function standing(id: string) {
+/** Returns what remains of an event. */
+async function remains(id: string) {
   const [row] = await sql`
     select e.removed_by, e.lead is null and e.raw is null and e.idempotency_key is null as gone,
       (select count(*)::int from outbox as o where o.event_id = e.event_id) as outbox,
@@ -93,23 +76,16 @@ async function standing(id: string) {
 
 const erased = { removed_by: "erasure", gone: true, outbox: 0, attempts: 0 };
 
-async function assertTally(): Promise<void> {
-  const [row] = await sql`
-    select (select coalesce(sum(delta) filter (where state = 'pending'), 0)::int from outbox_tally)
-      - (select count(*)::int from outbox) as pending`;
-  assert.equal(row?.pending, 0);
-}
-
-test("a post that had arrived when its person's erasure ended is accepted, kept nowhere and sent nowhere; a later one is a new lead", async () => {
-  const server = await stand.start();
-  const key = await stand.routed();
+test("a post that arrived before its person's erasure ended is accepted, neither stored nor sent; a later one is a new lead", async () => {
+  const server = await fixture.start();
+  const key = await fixture.routed();
   const email = "quillon@vexworth.example";
   const intake = `${server.url}/v1/intake`;
-  const { form, key: formsKey } = await world.formWithKey({ required: ["message"] });
+  const { form, key: formsKey } = await testEnv.formWithKey({ required: ["message"] });
   const forms = `${server.urls.forms}/v1/forms/${form.tenant.slug}/${form.formKey}`;
   const theirs = lead({ last_name: "Vexworth", email, cost: 12.5, project_area: "Vexworth's den" });
   const used = freshKey();
-  await world.intake({ key: key.text, body: lead(), headers: { "Idempotency-Key": used } }, server);
+  await testEnv.intake({ key: key.text, body: lead(), headers: { "Idempotency-Key": used } }, server);
 
   const byKey = freshKey();
   const begun = [
@@ -125,70 +101,70 @@ test("a post that had arrived when its person's erasure ended is accepted, kept 
   ];
   const aside = await begin(intake, { key, body: theirs, headers: { "Idempotency-Key": used } });
   const others = await begin(intake, { key, body: lead({ email: "not.quillon@vexworth.example.net" }) });
-  const { events } = await erase("--email", email);
-  assert.equal(events, 0, "nothing was there yet");
+  const { events } = await erase(databaseUrl, "--email", email);
+  assert.equal(events, 0, "nothing was stored yet");
 
   const answers = await Promise.all(begun.map((post) => post.finish()));
   for (const { status, id } of answers) {
     assert.equal(status, 202);
-    assert.deepEqual(await standing(id), erased);
+    assert.deepEqual(await remains(id), erased);
   }
   assert.equal((await aside.finish()).status, 200);
   const other = await others.finish();
   assert.deepEqual(await traces(/quillon@vexworth\.example(?!\.net)|"Vexworth|Vexworth's/i), []);
-  // The counts stay: what it cost, too.
+  // Counts and costs are retained.
   const [counts] = await sql`
     select count(*)::int as events, sum(cost_cents)::int as cents from event where removed_by = 'erasure'`;
   assert.deepEqual({ ...counts }, { events: 6, cents: 2_500 });
 
   // The same lead without a key, and another one, after the erasure.
-  const later = await world.intake(
+  const later = await testEnv.intake(
     { key: key.text, body: { ...theirs, note: "Vexworth, by content" } },
     server,
   );
   assert.equal(later.status, 202);
   await until(() => tier.of(later.json.event_id).length === 1 && tier.of(other.id).length === 1, {
-    what: "what came later, and another's, are sent",
+    what: "the later lead and the other person's lead are sent",
   });
-  await stand.drained();
+  await fixture.drained();
   for (const { id } of answers) assert.equal(tier.of(id).length, 0);
-  assert.equal((await standing(later.json.event_id)).gone, false);
-  // A retry is a duplicate that stores nothing, also in other words.
-  const retry = await world.leavesNothing(() =>
-    world.intake({
+  assert.equal((await remains(later.json.event_id)).gone, false);
+  // A retry is a duplicate that stores nothing, whatever its content.
+  const retry = await testEnv.leavesNothing(() =>
+    testEnv.intake({
       key: key.text,
       body: { ...theirs, city: "Springfield" },
       headers: { "Idempotency-Key": byKey },
     }, server)
   );
   assert.deepEqual([retry.status, retry.json.event_id], [200, answers[0]?.id]);
-  await assertTally();
+  await assertTally(databaseUrl);
   assert.doesNotMatch(server.output.stdout + server.output.stderr, /vexworth/i);
   await server.stop();
 });
 
-test("a number is found in a post under way however it is written, and another's is not", async () => {
-  const server = await stand.start({ ACTIONS_URL: "" });
-  const key = await world.issue();
+test("a phone number is matched in an arriving post in any format", async () => {
+  const server = await fixture.start({ ACTIONS_URL: "" });
+  const key = await testEnv.issue();
   const url = `${server.url}/v1/intake`;
   const theirs = ["(415) 867-5309", "+1 415 867 5309", "tel:415.867.5309", "٤١٥٨٦٧٥٣٠٩", "415-867-5309 x12"];
   const others = ["(415) 867-5308", "+41 5867 5309", "94158675309"];
   const post = (phone: string) => begin(url, { key, body: lead({ phone }) });
   const begun = await Promise.all([...theirs, ...others].map(post));
-  await erase("--phone", "1 (415) 867-5309");
+  await erase(databaseUrl, "--phone", "1 (415) 867-5309");
   const gone = [];
-  for (const one of begun) gone.push((await standing((await one.finish()).id)).gone);
+  for (const one of begun) gone.push((await remains((await one.finish()).id)).gone);
   assert.deepEqual(gone, [...theirs.map(() => true), ...others.map(() => false)]);
   await server.stop();
 });
 
-test("an erasure waits for the batch that has not seen it, and erases what that commits", async () => {
-  const server = await stand.start({ ACTIONS_URL: "" });
-  const key = await world.issue();
-  const release = await world.holdCommits();
-  const posted = world.intake({ key: key.text, body: lead({ email: "waits@example.org" }) }, server);
-  await world.untilWaiting();
-  const erasing = erase("--email", "waits@example.org");
+test("an erasure waits for the batch in progress and erases what it commits", async () => {
+  const server = await fixture.start({ ACTIONS_URL: "" });
+  const key = await testEnv.issue();
+  const release = await testEnv.holdCommits();
+  const posted = testEnv.intake({ key: key.text, body: lead({ email: "waits@example.org" }) }, server);
+  await testEnv.untilWaiting();
+  const erasing = erase(databaseUrl, "--email", "waits@example.org");
   await until(async () => {
     const [row] = await sql`
       select count(*)::int as waiting from pg_stat_activity
@@ -198,32 +174,34 @@ test("an erasure waits for the batch that has not seen it, and erases what that 
   await release();
   const { json } = await posted;
   assert.equal((await erasing).events, 1);
-  assert.deepEqual(await standing(json.event_id), erased);
+  assert.deepEqual(await remains(json.event_id), erased);
   assert.deepEqual(await traces(/waits@example\.org/), []);
   await server.stop();
 });
 
-test("an erasure that is cut short lets go, and tombstones do not outlive the posts they are for", async () => {
-  const server = await stand.start({ ACTIONS_URL: "" });
-  const key = await world.issue();
+test("an interrupted erasure ends with its lease, and tombstones expire", async () => {
+  const server = await fixture.start({ ACTIONS_URL: "" });
+  const key = await testEnv.issue();
   const accepted = async () => {
-    const answer = await world.intake({ key: key.text, body: lead({ email: "cut@example.org" }) }, server);
+    const answer = await testEnv.intake({ key: key.text, body: lead({ email: "cut@example.org" }) }, server);
     assert.equal(answer.status, 202);
-    return (await standing(answer.json.event_id)).gone;
+    return (await remains(answer.json.event_id)).gone;
   };
   const lay = (leaseMs: number, aliveMs: number) =>
     sql`select register_erasure(gen_random_uuid(), '{email cut@example.org}', ${leaseMs}, ${aliveMs})`;
   await sql`delete from tombstone`;
   await lay(60_000, 60_000);
   assert.equal(await accepted(), true);
-  // Its lease has ended.
+  // The lease ends.
   await sql`update tombstone set posted_until = clock_timestamp() - interval '1 second'`;
   assert.equal(await accepted(), false);
   await sql`update tombstone set expires_at = clock_timestamp() - interval '1 second'`;
-  await until(async () => (await sql`select from tombstone`).length === 0, { what: "the upkeep forgets it" });
+  await until(async () => (await sql`select from tombstone`).length === 0, {
+    what: "maintenance deletes the tombstone",
+  });
   assert.equal(await accepted(), false);
 
-  // HMAC-SHA-256, whose key is in a table of its own.
+  // The digest is HMAC-SHA-256 with the key in tombstone_key.
   const [row] = await sql<{ digest: Buffer; inner_pad: Buffer; outer_pad: Buffer }[]>`
     select tombstone_digest('email ë@example.org') as digest, k.* from tombstone_key as k`;
   const secret = row?.inner_pad.map((byte) => byte ^ 0x36) ?? new Uint8Array();
@@ -233,12 +211,12 @@ test("an erasure that is cut short lets go, and tombstones do not outlive the po
   await server.stop();
 });
 
-test("under load from several connections nothing that was posted before an erasure ended is left anywhere, and what was posted after it is there", async (t) => {
-  const chance = chanceOf(t);
-  const servers = [await stand.start(), await stand.start()];
-  const key = await stand.routed();
-  const form = await world.form({ tenant: key.tenant, required: ["message"] });
-  const formsKey = await world.issue({ tenant: key.tenant, surface: "forms" });
+test("under load, posts from before an erasure leave no trace and posts from after it are stored", async (t) => {
+  const chance = randomOf(t);
+  const servers = [await fixture.start(), await fixture.start()];
+  const key = await fixture.routed();
+  const form = await testEnv.form({ tenant: key.tenant, required: ["message"] });
+  const formsKey = await testEnv.issue({ tenant: key.tenant, surface: "forms" });
   const email = "canary@example.org";
   const spellings = [email, "Canary@Example.ORG", ` ${email} `];
   const posts: { readonly name: string; readonly sentAtMs: number; answeredAtMs: number }[] = [];
@@ -250,19 +228,19 @@ test("under load from several connections nothing that was posted before an eras
     const post = { name, sentAtMs: Date.now(), answeredAtMs: Infinity };
     posts.push(post);
     const address = chance.pick(spellings);
-    // Retries in other words under a used key, too: what is kept aside.
+    // Sometimes other content under a used key, which is a collision.
     const byKey = chance.oneIn(3) && used.length > 0 ? chance.pick(used) : freshKey();
     const headers: Record<string, string> = chance.oneIn(3) ? {} : { "Idempotency-Key": byKey };
     const answer = chance.oneIn(4)
-      ? await world.submit(form, { key: formsKey.text, body: visitor({ name, email: address }) }, server)
-      : await world.intake({
+      ? await testEnv.submit(form, { key: formsKey.text, body: visitor({ name, email: address }) }, server)
+      : await testEnv.intake({
         key: key.text,
         body: lead({ last_name: name, email: address, project_area: name }),
         headers,
       }, server);
     assert.ok([200, 202].includes(answer.status), `${answer.status}`);
     used.push(byKey);
-    // A duplicate leaves its own words nowhere, or aside.
+    // A duplicate stores its content at most as a collision.
     post.answeredAtMs = Date.now();
     return answer.status === 202 ? name : null;
   };
@@ -277,10 +255,10 @@ test("under load from several connections nothing that was posted before an eras
   let endedAtMs = 0;
   let returnedAtMs = 0;
   let events = 0;
-  for (let round = 0; round < rounds(3); round++) {
+  for (let round = 0; round < 3; round++) {
     const before = posts.length;
     await until(() => posts.length > before + 30, { what: "posts arrive", intervalMs: 5 });
-    const done = await erase("--email", email);
+    const done = await erase(databaseUrl, "--email", email);
     events += done.events;
     endedAtMs = Date.parse(done.ended_at);
     returnedAtMs = Date.now();
@@ -313,6 +291,6 @@ test("under load from several connections nothing that was posted before an eras
   assert.deepEqual(later.filter(({ name }) => !found.has(name)).map(({ name }) => name), []);
   const waiting = () => sql`select from outbox where tenant_id = ${key.tenant.id}`;
   await until(async () => (await waiting()).length === 0, { what: "all is delivered" });
-  await assertTally();
+  await assertTally(databaseUrl);
   for (const server of servers) assert.equal(await server.stop(), 0);
 });

@@ -1,15 +1,12 @@
-/**
- * The wait for a synchronous standby is cancelled: PostgreSQL has then committed on its own disk only, and
- * reports success with a WARNING.
- */
+/** Tests a cancelled wait for a synchronous standby, which PostgreSQL reports as success with a WARNING. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
-import { stand, storeWritable } from "../support/faults/stand.ts";
+import { fixture, storeWritable } from "../support/faults/fixture.ts";
 import { withSql } from "../support/faults/store.ts";
 
-const { apiKey, databaseUrl, history, proxy, servers } = await stand({ proxy: true, servers: 2 });
+const { apiKey, databaseUrl, history, proxy, servers } = await fixture({ proxy: true, servers: 2 });
 
 function setStandby(name: string): Promise<void> {
   return withSql(databaseUrl, async (sql) => {
@@ -18,7 +15,7 @@ function setStandby(name: string): Promise<void> {
   });
 }
 
-/** The process of the commit that waits for a standby. */
+/** Returns the pid of the commit that waits for a standby. */
 function waitingCommit(): Promise<number> {
   return withSql(databaseUrl, (sql) =>
     until(async () => {
@@ -29,18 +26,18 @@ function waitingCommit(): Promise<number> {
     }, { what: "a commit waits for the standby" }));
 }
 
-test("a commit that comes back with a WARNING about replication is answered 503, and its retry 200 only when the standby is no longer missed", async (t) => {
+test("a commit with a replication WARNING gets 503, and its retry gets 200 only when no standby is missing", async (t) => {
   const [first, second] = servers;
   assert.ok(first && second);
   const idempotencyKey = "unreplicated";
   const body = '{"first_name":"Ada","last_name":"Lovelace","phone":"5551234567"}';
-  const request = { apiKey: apiKey.key, idempotencyKey, body };
+  const request = { apiKey: apiKey.text, idempotencyKey, body };
 
-  // Both are on their way before the heartbeats notice that nothing is replicated.
-  let made = proxy.faultOnce({ place: "before_execute", how: "halt" });
+  // Both are sent before the heartbeats notice the missing standby.
+  let made = proxy.injectFault({ place: "before_execute", how: "halt" });
   const answer = history.post(first.url, request);
   const halted = await made;
-  made = proxy.faultOnce({ place: "before_execute", how: "halt" });
+  made = proxy.injectFault({ place: "before_execute", how: "halt" });
   const retry = history.post(second.url, request);
   const retryHalted = await made;
   await setStandby("missing");
@@ -51,13 +48,13 @@ test("a commit that comes back with a WARNING about replication is answered 503,
   await withSql(databaseUrl, (sql) => sql`select pg_cancel_backend(${pid})`);
   assert.equal((await answer).kind, "not_accepting", "the commit with the warning");
   await until(() => first.logs.some((line) => line.event === "commit_warning"), {
-    what: "the log tells of it",
+    what: "the warning is logged",
   });
   const stored = await withSql(
     databaseUrl,
     (sql) => sql`select event_id from event where idempotency_key = ${idempotencyKey}`,
   );
-  assert.equal(stored.length, 1, "it is there, on the primary alone");
+  assert.equal(stored.length, 1, "stored on the primary alone");
 
   retryHalted.release();
   await waitingCommit();
@@ -68,10 +65,10 @@ test("a commit that comes back with a WARNING about replication is answered 503,
   await history.check(databaseUrl);
 });
 
-test("a WARNING with which a connection begins is not a commit's: the first lead on it gets 202", async () => {
+test("a WARNING at the start of a connection does not refuse its first lead", async () => {
   const [first] = servers;
   assert.ok(first);
-  // As after an upgrade of the operating system; PostgreSQL warns of it on every new connection.
+  // PostgreSQL warns about this on every new connection, as after an OS upgrade.
   await withSql(
     databaseUrl,
     (sql) =>
@@ -80,7 +77,7 @@ test("a WARNING with which a connection begins is not a commit's: the first lead
   await proxy.cut();
   await until(() => proxy.connections > 0, { what: "a heartbeat has connected again" });
   const body = '{"first_name":"Grace","last_name":"Hopper","phone":"5551234567"}';
-  const outcome = await history.post(first.url, { apiKey: apiKey.key, idempotencyKey: "collation", body });
+  const outcome = await history.post(first.url, { apiKey: apiKey.text, idempotencyKey: "collation", body });
   assert.equal(outcome.kind, "accepted");
   await history.check(databaseUrl);
 });

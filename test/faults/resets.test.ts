@@ -1,29 +1,28 @@
-/** Clients that reset their connections, at each point of them. */
+/** Tests clients that reset their connections at each point. */
 
 import { Buffer } from "node:buffer";
-import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { rounds } from "../support/faults/random.ts";
 import { get, startApp, within } from "../support/http/echo.ts";
 import { preface, requests } from "../support/http/http2_frames.ts";
+import { openFiles } from "../support/http/static_folder.ts";
 import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
 
 const tls = selfSigned(temporaryFolder(), "resets");
-/** Of each kind; an attack makes 20,000 in a minute. */
-const resets = 100 * rounds(1);
+/** The resets of each kind; an attack makes 20,000 per minute. */
+const resets = 100;
 const atOnce = 20;
 
-/** A handshake with this protocol, and what is sent behind it, by what is reset. */
-const behindHandshake: Readonly<Record<string, readonly [protocol: string, bytes: Uint8Array]>> = {
+/** The protocol of the handshake and the bytes sent after it. */
+const afterHandshake: Readonly<Record<string, readonly [protocol: string, bytes: Uint8Array]>> = {
   "HTTP/1.1": ["http/1.1", Buffer.alloc(0)],
-  "HTTP/1.1 behind a GET": ["http/1.1", Buffer.from(get("/name"))],
+  "HTTP/1.1 after a GET": ["http/1.1", Buffer.from(get("/name"))],
   "HTTP/2": ["h2", Buffer.alloc(0)],
-  "HTTP/2 behind its preface": ["h2", preface(65_535)],
-  "HTTP/2 behind a GET": [
+  "HTTP/2 after its preface": ["h2", preface(65_535)],
+  "HTTP/2 after a GET": [
     "h2",
     Buffer.concat([preface(65_535), requests("one.test", "/document", { count: 3 })]),
   ],
@@ -32,12 +31,12 @@ const behindHandshake: Readonly<Record<string, readonly [protocol: string, bytes
 const halfClientHello = Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]);
 
 const kinds: Readonly<Record<string, (socket: Socket) => void>> = {
-  "a connection on which nothing was sent": (socket) => socket.resetAndDestroy(),
+  "a connection without data": (socket) => socket.resetAndDestroy(),
   "half a ClientHello": (socket) => socket.write(halfClientHello, () => socket.resetAndDestroy()),
   ...Object.fromEntries(
-    Object.entries(behindHandshake).map(([name, [protocol, bytes]]) => [name, (socket: Socket) => {
+    Object.entries(afterHandshake).map(([name, [protocol, bytes]]) => [name, (socket: Socket) => {
       const secure: TLSSocket = connectTls({ socket, ALPNProtocols: [protocol], rejectUnauthorized: false });
-      // Later than the handshake's last bytes, and before the server's tickets have come.
+      // After the handshake's last bytes, before the server's tickets arrive.
       secure.on("error", () => {}).once("secureConnect", () => {
         if (bytes.length > 0) secure.write(bytes);
         setImmediate(() => socket.resetAndDestroy());
@@ -47,10 +46,10 @@ const kinds: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 for (const place of ["node process", "deno"] as const) {
-  test(`a connection that is reset leaves no descriptor behind on ${place}, whatever came before`, async (t) => {
+  test(`a reset connection leaves no descriptor open on ${place}`, async (t) => {
     const app = await startApp(place, { tls });
     t.after(() => app.close());
-    const open = () => readdirSync(`/proc/${app.pid}/fd`).length;
+    const open = () => openFiles(app.pid).length;
     await resetAll(app.port, Object.keys(kinds), atOnce);
     const before = open();
     for (const kind of Object.keys(kinds)) {
@@ -59,15 +58,15 @@ for (const place of ["node process", "deno"] as const) {
     }
   });
 
-  test(`connections that were reset do not delay the shutdown of a process on ${place}`, async () => {
-    // Longer than the test waits.
+  test(`reset connections do not delay the shutdown on ${place}`, async () => {
+    // Longer than the test's deadline.
     const app = await startApp(place, { tls, graceMs: 120_000 });
-    await resetAll(app.port, Object.keys(behindHandshake), atOnce);
+    await resetAll(app.port, Object.keys(afterHandshake), atOnce);
     await app.close();
   });
 }
 
-/** Resets as many of each kind, some at a time. */
+/** Resets `count` connections of each kind, some at a time. */
 async function resetAll(port: number, names: readonly string[], count: number): Promise<void> {
   const waiting = names.flatMap((name) => Array.from({ length: count }, () => name));
   await Promise.all(Array.from({ length: atOnce }, async () => {

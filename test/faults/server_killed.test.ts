@@ -1,20 +1,20 @@
-/** Server processes are killed under load. */
+/** Tests killing server processes under load. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Load } from "../support/faults/load.ts";
-import { chanceOf, rounds } from "../support/faults/random.ts";
-import { stand } from "../support/faults/stand.ts";
+import { randomOf } from "../support/faults/random.ts";
+import { fixture } from "../support/faults/fixture.ts";
 
-const { apiKey, databaseUrl, history, servers, intakeUrls, startServer } = await stand();
+const { apiKey, databaseUrl, history, servers, intakeUrls, startServer } = await fixture();
 
-test("every 202 and 200 is in the store once, with the body as posted, after the server was killed with SIGKILL at random moments under load", async (t) => {
-  const chance = chanceOf(t);
-  const load = new Load(t, { history, chance, apiKeys: [apiKey.key], intakeUrls, clients: 32 });
-  for (let round = 1; round <= rounds(4); round++) {
+test("every 202 and 200 is stored once, with the body as posted, after random SIGKILLs under load", async (t) => {
+  const chance = randomOf(t);
+  const load = new Load(t, { history, chance, apiKeys: [apiKey.text], intakeUrls, clients: 32 });
+  for (let round = 1; round <= 4; round++) {
     const [server] = servers;
     assert.ok(server);
-    // An answer to somebody is the moment: others' requests are being read, committed and answered then.
+    // After some responses, while other requests are being read and committed.
     await load.accepted(1 + chance.below(200));
     await server.kill("SIGKILL");
     await startServer();

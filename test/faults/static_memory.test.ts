@@ -1,28 +1,27 @@
-/** A thousand clients that begin a large file, take their time and go away. */
+/** Tests a thousand clients that start a large download, read slowly and leave. */
 
 import assert from "node:assert/strict";
-import { readFileSync, truncateSync } from "node:fs";
+import { truncateSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { every } from "../support/every.ts";
+import { openFilesMax, residentMiB } from "../support/faults/process.ts";
 import { makeFolder, openFiles, put } from "../support/http/static_folder.ts";
 import { get, startApp } from "../support/http/echo.ts";
 import { until } from "../support/until.ts";
 
 const clientsMax = 1_000;
 const fileBytes = 200 * 1024 * 1024;
-/**
- * Node: 60 MiB were seen, of which 22 MiB are the file's bytes and the rest what 1,000 connections cost. Deno: 96 MiB.
- */
+/** Measured: 60 MiB on Node and 96 MiB on Deno, most of it for 1,000 connections. */
 const growthMaxMiB = { "node process": 100, "deno": 150 };
-/** What each takes before it stops reading. */
+/** The bytes that each client reads before it pauses. */
 const takenBytes = 64 * 1024;
 const slowEveryMs = 50;
 
 for (const place of ["node process", "deno"] as const) {
-  test(`memory stays flat on ${place} while 1,000 clients begin 200 MB, read slowly and go away`, async (t) => {
+  test(`memory stays flat on ${place} while 1,000 clients start a 200 MB download, read slowly and leave`, async (t) => {
     const folder = makeFolder();
-    // A file with holes: it takes no room on the disk.
+    // A sparse file occupies no disk space.
     truncateSync(put(folder, "large.bin", ""), fileBytes);
     put(folder, "small.txt", "small");
     const app = await startApp(place, { folder });
@@ -38,7 +37,7 @@ for (const place of ["node process", "deno"] as const) {
     const count = Math.min(clientsMax, openFilesMax() - 500);
     const clients = await begin(app.port, count);
     t.after(() => leave(clients));
-    // They all wait now; every second one reads on, slowly.
+    // All are paused; every second one reads on slowly.
     const slow = clients.filter((_, index) => index % 2 === 0);
     let rounds = 0;
     const stopReading = every(t, slowEveryMs, () => {
@@ -63,7 +62,7 @@ for (const place of ["node process", "deno"] as const) {
   });
 }
 
-/** A client that takes a little when it is told to. */
+/** A client that reads a little on request. */
 class Client {
   readonly socket: Socket;
   taken = 0;
@@ -78,7 +77,7 @@ class Client {
     this.socket.write(get("/large.bin"));
   }
 
-  get hasBegun(): boolean {
+  get isStarted(): boolean {
     return this.taken >= takenBytes;
   }
 
@@ -88,12 +87,12 @@ class Client {
   }
 }
 
-/** Clients that have each begun the file, and now take no more of it. */
+/** Starts clients that have each read the start of the file and paused. */
 async function begin(port: number, count: number): Promise<Client[]> {
   const clients: Client[] = [];
   for (let n = 0; n < count; n++) clients.push(new Client(port));
-  const what = "every client has the beginning of the file";
-  await until(() => clients.every((client) => client.hasBegun), { what });
+  const what = "every client has the start of the file";
+  await until(() => clients.every((client) => client.isStarted), { what });
   return clients;
 }
 
@@ -103,14 +102,4 @@ function leave(clients: readonly Client[]): void {
 
 function isServed(pid: number): boolean {
   return openFiles(pid).some((path) => path.endsWith("large.bin"));
-}
-
-function residentMiB(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-}
-
-/** How many files this process and its children may have open; Node raises the soft limit to the hard one. */
-function openFilesMax(): number {
-  const line = /Max open files\s+\d+\s+(\d+|unlimited)/.exec(readFileSync("/proc/self/limits", "utf8"));
-  return line?.[1] === undefined || line[1] === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(line[1]);
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attributionOf } from "../../src/forms/attribution.ts";
+import { readAttribution } from "../../src/forms/attribution.ts";
 import { readFields } from "../../src/forms/fields.ts";
 
 function attribution(fields: Readonly<Record<string, unknown>>) {
   const posted = readFields(JSON.stringify(fields));
   assert.ok(posted);
-  return attributionOf(posted);
+  return readAttribution(posted);
 }
 const ofPage = (page_url: unknown) => attribution({ page_url });
 
-test("the six parameters are read from page_url's query, and nothing else", () => {
+test("only the six parameters are read from page_url's query", () => {
   assert.deepEqual(
     ofPage(
       "https://acme.example/roof?utm_source=google&utm_medium=cpc&utm_campaign=fall&utm_term=roof+repair&utm_content=b&gclid=Cj0K&fbclid=x&utm_id=7",
@@ -27,7 +27,7 @@ test("the six parameters are read from page_url's query, and nothing else", () =
   assert.deepEqual(ofPage("https://acme.example/"), {});
 });
 
-test("what page_url lacks is read from referrer, parameter by parameter", () => {
+test("each parameter missing from page_url is read from referrer", () => {
   assert.deepEqual(
     attribution({
       referrer: "https://acme.example/?utm_source=old&utm_campaign=spring&gclid=r",
@@ -37,7 +37,7 @@ test("what page_url lacks is read from referrer, parameter by parameter", () => 
   );
 });
 
-test("a value over 500 characters is no campaign: it is passed over, and the next place is asked", () => {
+test("a value over 500 characters is ignored, and referrer is read instead", () => {
   const long = "x".repeat(501);
   assert.deepEqual(
     attribution({ page_url: `?utm_source=${long}`, referrer: "?utm_source=b" }),

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { contactOf } from "../../src/forms/contact.ts";
+import { findContact } from "../../src/forms/contact.ts";
 import { readFields } from "../../src/forms/fields.ts";
 
 function contact(fields: Readonly<Record<string, unknown>> | string) {
   const posted = readFields(typeof fields === "string" ? fields : JSON.stringify(fields));
   assert.ok(posted);
-  return contactOf(posted);
+  return findContact(posted);
 }
 
-test("phone, email and last name are normalized as a lead's are, the last name in lower case", () => {
+test("phone, email and last name are normalized as in a lead, the last name in lower case", () => {
   assert.deepEqual(
     contact({ last_name: " Van  Halen ", email: " Ada@Example.COM", phone: "(555) 123-4567" }),
     { phone: "+15551234567", email: "ada@example.com", lastName: "van halen" },
@@ -18,7 +18,7 @@ test("phone, email and last name are normalized as a lead's are, the last name i
   assert.deepEqual(contact({ message: "hello" }), { phone: null, email: null, lastName: null });
 });
 
-test("fields are known by the names that forms give them", () => {
+test("contact fields are recognized by common names", () => {
   for (
     const name of ["phone", "Phone Number", "your-tel", "mobile", "cell_phone", "Teléfono", "contact[phone]"]
   ) {
@@ -35,13 +35,13 @@ test("fields are known by the names that forms give them", () => {
   }
 });
 
-test("a number is read digit by digit, a boolean is no contact", () => {
+test("a number is read digit by digit, and a boolean is ignored", () => {
   assert.equal(contact('{"phone":5551234567,"email":true}').phone, "+15551234567");
   assert.equal(contact('{"phone":12345678901234567890}').phone, "12345678901234567890");
   assert.equal(contact('{"email":true}').email, null);
 });
 
-test("what is too long for an index is left out, and the rest is found all the same", () => {
+test("a value too long for an index is left out", () => {
   const long = "x".repeat(30_000);
   assert.deepEqual(contact({ phone: long, email: long, last_name: long }), {
     ...{ phone: null, email: null, lastName: null },
@@ -49,7 +49,7 @@ test("what is too long for an index is left out, and the rest is found all the s
   assert.equal(contact({ name: `${long} King` }).lastName, "king");
 });
 
-test("whatever is sent, a contact is short, well-formed and without controls", () => {
+test("a contact is always short, well-formed and without control characters", () => {
   const text = fc.string({ unit: "binary", maxLength: 300 });
   fc.assert(fc.property(text, text, text, (phone, email, name) => {
     for (const value of Object.values(contact({ phone, email, name }))) {

@@ -12,7 +12,7 @@ function posted(body: string): Posted {
 const values = (body: string) =>
   Object.fromEntries([...posted(body).fields].map(([n, { value }]) => [n, value]));
 
-test("fields stay as they were sent: every digit, inner and outer space, escapes, __proto__", () => {
+test("fields are preserved verbatim with digits, spaces and escapes", () => {
   const body =
     '{"n":12345678901234567890,"p":1.10,"s":"  a\\tb ","é":"\\u00e9","__proto__":"x","constructor":null}';
   assert.equal(submissionText(posted(body)), body);
@@ -20,39 +20,39 @@ test("fields stay as they were sent: every digit, inner and outer space, escapes
   assert.equal(Object.getPrototypeOf(values(body)), Object.prototype);
 });
 
-test("of duplicate members the last one wins, and it alone has to be flat", () => {
+test("of duplicate members the last one wins, and only it must be flat", () => {
   assert.equal(submissionText(posted('{"a":1,"b":2,"a":3}')), '{"a":3,"b":2}');
   assert.deepEqual(values('{"a":[1],"a":"x"}'), { a: "x" });
   assert.equal(readFields('{"a":"x","a":[1]}'), null);
 });
 
-test("lone surrogates become U+FFFD, U+0000 vanishes, in names too; an escaped backslash is none", () => {
+test("lone surrogates become U+FFFD and U+0000 is removed, in names too", () => {
   assert.equal(
     submissionText(posted('{"a":"\\ud800x","b\\u0000":"y\\u0000z"}')),
     '{"a":"\\ufffdx","b":"yz"}',
   );
   assert.equal(submissionText(posted('{"a":"\\\\u0000\\\\ud800"}')), '{"a":"\\\\u0000\\\\ud800"}');
   assert.deepEqual(values('{"web\\u0000site":"x"}'), { website: "x" });
-  assert.equal(readFields('{\\u0000"a":1}'), null, "what is taken out makes nothing valid");
+  assert.equal(readFields('{\\u0000"a":1}'), null, "removal does not make a text valid");
 });
 
-test("a honeypot is filled by text, a number or true; blank, null and false are what people send", () => {
+test("the honeypot is filled by text, a number or true, not by blank, null or false", () => {
   for (const value of ['"x"', '" . "', "1", "0", "true", '"false"', '"\\u00a0x"']) {
-    const { isTrapped, fields } = posted(`{"website":${value}}`);
-    assert.equal(isTrapped, true, value);
-    assert.equal(fields.has("website"), true, "the operator sees what was filled in");
+    const { isHoneypotFilled, fields } = posted(`{"website":${value}}`);
+    assert.equal(isHoneypotFilled, true, value);
+    assert.equal(fields.has("website"), true, "the value is stored");
   }
   for (
     const value of ['""', '"  \\t\\n "', '"\\u00a0\\u3000\\u2028"', '"\\u0007"', '"\\u0000"', "null", "false"]
   ) {
-    const { isTrapped, fields } = posted(`{"website":${value}}`);
-    assert.equal(isTrapped, false, value);
+    const { isHoneypotFilled, fields } = posted(`{"website":${value}}`);
+    assert.equal(isHoneypotFilled, false, value);
     assert.equal(fields.size, 0);
   }
-  assert.equal(posted('{"Website":"x","website ":"y"}').isTrapped, false, "only the top-level name itself");
+  assert.equal(posted('{"Website":"x","website ":"y"}').isHoneypotFilled, false, "only the exact name");
 });
 
-test("the canonical text is the same however a submission is spelled", () => {
+test("the canonical text is the same for every spelling of a submission", () => {
   const same = [
     '{"name":"Ada  Lovelace","n":1.1,"m":"a\\nb"}',
     '{ "n" : 1.10, "m":" a \\r\\n b ", "name":"\\u0041da Lovelace" }',
@@ -74,7 +74,7 @@ test("the canonical text is the same however a submission is spelled", () => {
   assert.equal(new Set(others).size, others.length);
 });
 
-test("any flat object reads, its submission is valid JSON with the same values, and reading that changes nothing", () => {
+test("the submission of any flat object is valid JSON, and reading it again changes nothing", () => {
   const value = fc.oneof(fc.string({ unit: "binary" }), fc.double(), fc.boolean(), fc.constant(null));
   fc.assert(fc.property(fc.dictionary(fc.string({ unit: "binary" }), value), (object) => {
     const body = JSON.stringify(object);
@@ -86,7 +86,7 @@ test("any flat object reads, its submission is valid JSON with the same values, 
   }));
 });
 
-test("any text at all is read or refused, and never throws", () => {
+test("no text makes readFields throw", () => {
   const piece = fc.constantFrom(
     '"',
     "\\",

@@ -27,7 +27,7 @@ for (const place of places) {
       wire.socket.destroy();
     };
 
-    test("413 can be read by a client that first sends a body of megabytes", () =>
+    test("a client that first sends megabytes can read the 413", () =>
       talk(async (wire) => {
         const size = 4 * 1024 * 1024;
         wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: ${size}\r\n\r\n`);
@@ -38,7 +38,7 @@ for (const place of places) {
         assert.equal((await wire.answer()).status, 413);
       }));
 
-    test("after an early answer to a short body the connection serves the next request", () =>
+    test("after an early response to a short body the connection serves the next request", () =>
       talk(async (wire) => {
         wire.send(post("/unread", "x".repeat(600)), get("/name"));
         assert.equal((await wire.answer()).status, 429);
@@ -55,12 +55,12 @@ for (const place of places) {
         assert.equal((await wire.answer()).body.toString(), "hi");
       }));
 
-    test("a client that goes away in mid-body is logged as aborted", () =>
+    test("a client that disconnects within its body is logged as aborted", () =>
       talk(async (wire) => {
         wire.send(
           "POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 10\r\nX-Request-Id: gone\r\n\r\nhalf",
         );
-        await app.next((event): event is typeof event => event.event === "began");
+        await app.next("began");
         wire.socket.destroy();
         const access = await app.access(({ requestId }) => requestId === "gone");
         assert.equal(access.status, 503);
@@ -70,7 +70,7 @@ for (const place of places) {
 }
 
 for (const place of places) {
-  describe(`early answers and bounds on ${place}`, async () => {
+  describe(`early responses and timeouts on ${place}`, async () => {
     const bounds = { discardBytesMax: 256 * 1024, discardTimeoutMs: 200, requestTimeoutMs: 250 };
     const app = await startApp(place, { bodyBytesMax: cap, bounds });
     after(() => app.close());
@@ -85,7 +85,7 @@ for (const place of places) {
       assert.equal((await wire.closed()).byteLength, 0);
     });
 
-    test("a 413 says Connection: close, and the connection closes once the client is done", async () => {
+    test("a 413 has Connection: close, and the connection closes after the client's body", async () => {
       const chunked = await Wire.open(app.port);
       chunked.send(chunkedHead("/echo"), chunk("x".repeat(cap)), chunk("x"));
       const announced = await Wire.open(app.port);
@@ -101,8 +101,8 @@ for (const place of places) {
       }
     });
 
-    test("what comes after an early answer is thrown away up to a bound in bytes", async (t) => {
-      // The bound in time is past everybody's patience.
+    test("the body after an early response is discarded up to a maximum of bytes", async (t) => {
+      // The time limit never applies here.
       const patient = { ...bounds, discardTimeoutMs: 600_000, requestTimeoutMs: 600_000 };
       const app = await startApp(place, { bodyBytesMax: cap, bounds: patient });
       t.after(() => app.close());
@@ -113,14 +113,14 @@ for (const place of places) {
       await wire.closed();
     });
 
-    test("and up to a bound in time", async () => {
+    test("the body after an early response is discarded up to a time limit", async () => {
       const wire = await Wire.open(app.port);
       wire.send(`POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 100000000\r\n\r\n`);
       assert.equal((await wire.answer()).status, 413);
       await wire.closed();
     });
 
-    test("a body that comes a byte at a time does not move the bound", async (t) => {
+    test("a dripping body does not extend the time limit", async (t) => {
       const wire = await Wire.open(app.port);
       wire.send("POST /echo HTTP/1.1\r\nHost: one.test\r\nContent-Length: 1000\r\n\r\n");
       every(t, 20, () => wire.send("x"));

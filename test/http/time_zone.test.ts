@@ -5,11 +5,11 @@ import { TimeZone } from "../../src/http/time_zone.ts";
 
 const zone = (name: string) => new TimeZone(name);
 const at = (name: string, iso: string) => {
-  const { day, clock, offset, isTwice } = zone(name).at(Date.parse(iso));
-  return `${day} ${clock} ${offset}${isTwice ? " twice" : ""}`;
+  const { day, clock, offset, isAmbiguous } = zone(name).at(Date.parse(iso));
+  return `${day} ${clock} ${offset}${isAmbiguous ? " twice" : ""}`;
 };
 
-test("clocks show the time of their place, in summer and in winter", () => {
+test("local times have the zone's offset in summer and winter", () => {
   assert.equal(at("UTC", "2026-11-21T01:57:09.999Z"), "2026-11-21 01:57:09 +00:00");
   assert.equal(at("Europe/Berlin", "2026-11-21T23:30:00Z"), "2026-11-22 00:30:00 +01:00");
   assert.equal(at("Europe/Berlin", "2026-07-01T12:00:00Z"), "2026-07-01 14:00:00 +02:00");
@@ -17,24 +17,24 @@ test("clocks show the time of their place, in summer and in winter", () => {
   assert.equal(at("Asia/Kathmandu", "2026-01-01T00:00:00Z"), "2026-01-01 05:45:00 +05:45");
 });
 
-test("an hour that comes twice is told apart by its offset, and no other is marked", () => {
+test("only a local time that occurs twice is marked as ambiguous", () => {
   assert.equal(at("Europe/Berlin", "2026-10-25T00:30:00Z"), "2026-10-25 02:30:00 +02:00 twice");
   assert.equal(at("Europe/Berlin", "2026-10-25T01:30:00Z"), "2026-10-25 02:30:00 +01:00 twice");
   assert.equal(at("Europe/Berlin", "2026-10-24T23:59:59Z"), "2026-10-25 01:59:59 +02:00");
   assert.equal(at("Europe/Berlin", "2026-10-25T02:00:00Z"), "2026-10-25 03:00:00 +01:00");
-  // Half an hour there.
+  // The clocks change by half an hour there.
   assert.equal(at("Australia/Lord_Howe", "2026-04-04T14:45:00Z"), "2026-04-05 01:45:00 +11:00 twice");
 });
 
-test("a time of the clocks has its moments: one, two where it comes twice, and none is left out where it is skipped", () => {
+test("a local time has one moment, or two where it occurs twice, also where it is skipped", () => {
   const moments = (wall: string) =>
-    zone("Europe/Berlin").momentsOf(Date.parse(`${wall}Z`)).map((ms) => new Date(ms).toISOString());
+    zone("Europe/Berlin").instantsOf(Date.parse(`${wall}Z`)).map((ms) => new Date(ms).toISOString());
   assert.deepEqual(moments("2026-11-21T12:00"), ["2026-11-21T11:00:00.000Z"]);
   assert.deepEqual(moments("2026-10-25T02:30"), ["2026-10-25T00:30:00.000Z", "2026-10-25T01:30:00.000Z"]);
   assert.deepEqual(moments("2026-03-29T02:30"), ["2026-03-29T01:30:00.000Z"]);
 });
 
-test("every moment is among those of the time that its clocks show", () => {
+test("every moment is among those of its local time", () => {
   const zones = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"].map(
     zone,
   );
@@ -42,6 +42,6 @@ test("every moment is among those of the time that its clocks show", () => {
   fc.assert(fc.property(fc.nat(366 * 1_440), fc.constantFrom(...zones), (minutes, one) => {
     const atMs = from + minutes * 60_000;
     const { day, clock } = one.at(atMs);
-    assert.ok(one.momentsOf(Date.parse(`${day}T${clock}Z`)).includes(atMs));
+    assert.ok(one.instantsOf(Date.parse(`${day}T${clock}Z`)).includes(atMs));
   }));
 });

@@ -8,14 +8,14 @@ import { temporaryFolder } from "../support/folder.ts";
 
 for (const place of places) {
   describe(`on ${place}`, async () => {
-    // A connection may live for twice the time of its headers: on a busy machine 0.4 s pass before its first byte is read.
+    // On a busy machine 0.4 s pass before a connection's first byte is read.
     const bounds = { headersTimeoutMs: 2_000, idleTimeoutMs: 200, sweepIntervalMs: 20 };
     const files = selfSigned(temporaryFolder(), "bounds");
     const app = await startApp(place, { bounds });
     const secure = await startApp(place, { bounds, tls: files });
     after(() => Promise.all([app.close(), secure.close()]));
 
-    test("headers that do not arrive in time answer 408 with a request id, and the connection closes", async (t) => {
+    test("headers that do not arrive in time get 408 with a request id, and the connection closes", async (t) => {
       for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
         const wire = await Wire.open(port, { tls });
         wire.send("GET /name HTTP/1.1\r\nHost: one.test\r\nX-A: ");
@@ -30,7 +30,7 @@ for (const place of places) {
       assert.equal((await secure.access()).status, 408);
     });
 
-    test("a silent connection is closed without an answer or a line in the log", async () => {
+    test("a silent connection is closed without a response or a log line", async () => {
       for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
         const wire = await Wire.open(port, { tls });
         assert.equal((await wire.closed()).byteLength, 0);
@@ -39,14 +39,14 @@ for (const place of places) {
       assert.deepEqual(secure.events.filter(({ event }) => event !== "certificate_in_use"), []);
     });
 
-    test("a kept connection is closed when it is idle for too long", async () => {
+    test("an idle keep-alive connection is closed", async () => {
       const wire = await Wire.open(app.port);
       wire.send(get("/name"));
       assert.equal((await wire.answer()).headers["connection"], "keep-alive");
       assert.equal((await wire.closed()).byteLength, 0);
     });
 
-    test("a TLS handshake that is not finished is cut", async () => {
+    test("an unfinished TLS handshake is cut off", async () => {
       const hasty = await startApp(place, { bounds: { ...bounds, handshakeTimeoutMs: 100 }, tls: files });
       const wire = await Wire.open(hasty.port);
       wire.send("\x16\x03\x01");
@@ -54,7 +54,7 @@ for (const place of places) {
       await hasty.close();
     });
 
-    test("an HTTP/2 session without a request is closed, at its start and later", async () => {
+    test("an idle HTTP/2 session is closed, at its start and later", async () => {
       for (const isUsed of [false, true]) {
         const session = connectHttp2(`https://127.0.0.1:${secure.port}`, { rejectUnauthorized: false });
         session.on("error", () => {});
@@ -80,7 +80,7 @@ for (const place of places) {
       await hasty.close();
     });
 
-    test("an HTTP/2 client that takes nothing of its answer loses the stream, and its idle session", async () => {
+    test("an HTTP/2 client that reads nothing of its response loses the stream and the idle session", async () => {
       const hasty = await startApp(place, {
         bounds: { ...bounds, requestTimeoutMs: 100, discardTimeoutMs: 100 },
         tls: files,
@@ -97,9 +97,9 @@ for (const place of places) {
       await hasty.close();
     });
 
-    test("an HTTP/1 client that takes nothing of its answers loses the connection", async () => {
+    test("an HTTP/1 client that reads nothing of its responses loses the connection", async () => {
       const hasty = await startApp(place, {
-        // Time enough for each request to arrive: it is the answer that nobody takes.
+        // Each request arrives in time; only the responses are not read.
         bounds: {
           ...bounds,
           headersTimeoutMs: 20_000,
@@ -120,27 +120,27 @@ for (const place of places) {
       await hasty.close();
     });
 
-    test("what a client that was too slow still sends is part of nobody else's request", async () => {
+    test("late bytes of a timed-out client are not part of another request", async () => {
       for (const { port, tls } of [{ port: app.port, tls: false }, { port: secure.port, tls: true }]) {
         const slow = await Wire.open(port, { tls, sendsOn: true });
         slow.send("GET /name HTTP/1.1\r\nHost: one.test\r\n");
         assert.equal((await slow.answer()).status, 408);
         const others: Wire[] = [];
-        // Each sends its headers before the next one shakes hands: 20 handshakes at once may take longer than headers may.
+        // One after the other, because 20 handshakes at once may outlast the timeout for headers.
         while (others.length < 20) {
           const other = await Wire.open(port, { tls });
           other.send(post("/echo", "abcdef").slice(0, -3));
           others.push(other);
         }
-        // Who is answered here was read behind what was sent before.
-        const passed = async () => assert.equal((await ask(app.port, get("/name"))).status, 200);
-        await passed();
+        // A response here means that the earlier bytes were read.
+        const bytesRead = async () => assert.equal((await ask(app.port, get("/name"))).status, 200);
+        await bytesRead();
         for (const byte of "xyz") {
           slow.send(byte);
-          await passed();
+          await bytesRead();
         }
         slow.socket.end();
-        await passed();
+        await bytesRead();
         for (const other of others) {
           other.send("def");
           const { status, body } = await other.answer();

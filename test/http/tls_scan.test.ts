@@ -9,13 +9,13 @@ import { temporaryFolder } from "../support/folder.ts";
 const run = promisify(execFile);
 const folder = temporaryFolder();
 
-/** What sslscan finds; it is a client of its own, with no code of ours or of the runtimes. */
+/** Returns the report of sslscan, which shares no code with the runtimes. */
 async function scan(app: App): Promise<string> {
   const { stdout } = await within(run("sslscan", ["--xml=-", `127.0.0.1:${app.port}`]), "end of the scan");
   return stdout;
 }
 
-/** One attribute of each element that has others as given. */
+/** Returns an attribute of each element that matches `has`. */
 function every(xml: string, element: string, attribute: string, has: RegExp = /./): string[] {
   const elements = xml.match(new RegExp(`<${element} [^>]*>`, "g")) ?? [];
   return elements.filter((one) => has.test(one)).map((one) =>
@@ -29,7 +29,7 @@ const suites12 = (kind: string) =>
     `ECDHE-${kind.toUpperCase()}-${rest}`
   );
 
-/** Speaks to it with Debian's openssl, and returns all that is said. */
+/** Connects with openssl and returns its output. */
 function speak(app: App, args: readonly string[], input: string): Promise<string> {
   const child = spawn("openssl", ["s_client", "-connect", `127.0.0.1:${app.port}`, ...args]);
   let said = "";
@@ -44,7 +44,7 @@ for (const place of places) {
       const app = await startApp(place, { tls: selfSigned(folder, `${place}-${kind}`, kind) });
       after(() => app.close());
 
-      test("a scanner finds TLS 1.2 and 1.3 alone, forward secret suites with authenticated encryption alone, no renegotiation, no compression, no heartbeat that bleeds", async () => {
+      test("sslscan finds only TLS 1.2 and 1.3 with forward secret AEAD suites, no renegotiation and no Heartbleed", async () => {
         const xml = await scan(app);
         const versions = every(xml, "protocol", "version", /type="tls" .*enabled="1"/);
         assert.deepEqual(versions.sort(), ["1.2", "1.3"]);
@@ -65,7 +65,7 @@ for (const place of places) {
         assert.ok(groups.has("x25519"));
       });
 
-      test("it is the client's order of the suites that counts", async () => {
+      test("the client's order of cipher suites is used", async () => {
         const orders = [suites12(kind), suites12(kind).reverse()];
         const chosen = await Promise.all(
           orders.map((order) => speak(app, ["-tls1_2", "-cipher", order.join(":")], "")),
@@ -76,8 +76,8 @@ for (const place of places) {
         );
       });
 
-      test("a session ticket allows no data before the handshake is over, and nothing is compressed", async () => {
-        // Tickets of TLS 1.3 come behind the handshake: only an answer shows that they have.
+      test("session tickets allow no early data, and nothing is compressed", async () => {
+        // TLS 1.3 sends tickets after the handshake; only a response shows that they arrived.
         const request = "GET /name HTTP/1.1\r\nHost: one.test\r\nConnection: close\r\n\r\n";
         const said = await speak(app, ["-tls1_3", "-ign_eof"], request);
         assert.match(said, /^\s*Max Early Data: 0$/m);

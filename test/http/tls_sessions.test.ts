@@ -17,7 +17,7 @@ interface Visit {
   readonly group: string | undefined;
 }
 
-/** Shakes hands, with the session of an earlier visit or without, and asks something. */
+/** Connects, optionally with an earlier visit's session, and sends a request. */
 async function visit(
   app: App,
   version: "TLSv1.2" | "TLSv1.3",
@@ -55,7 +55,7 @@ for (const place of ["node process", "deno"] as const satisfies readonly OwnPlac
     after(() => Promise.all([app.close(), other.close()]));
 
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
-      test(`a session of ${version} is resumed; with another process its ticket costs a full handshake and nothing else`, async () => {
+      test(`a session of ${version} is resumed, and another process falls back to a full handshake`, async () => {
         const first = await visit(app, version);
         assert.deepEqual([first.isReused, first.status], [false, ok]);
         const second = await visit(app, version, first.session);
@@ -65,14 +65,14 @@ for (const place of ["node process", "deno"] as const satisfies readonly OwnPlac
       });
     }
 
-    test("a client that can gets a key exchange that withstands quantum computers", async () => {
+    test("a capable client gets a post-quantum key exchange", async () => {
       assert.equal((await visit(app, "TLSv1.3")).group, "X25519MLKEM768");
     });
   });
 }
 
-test("the key of the tickets is replaced: a ticket of an earlier one costs a full handshake and nothing else", async () => {
-  // Deno replaces its own every six hours.
+test("after the ticket key is replaced, an earlier ticket falls back to a full handshake", async () => {
+  // Deno replaces its ticket key every six hours.
   const app = await startApp("node process", { tls: files, bounds: { ticketKeyMs: 200 } });
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
     const { session } = await visit(app, version);

@@ -1,7 +1,4 @@
-/**
- * The way of a machine: installed, upgraded, rolled back, removed, and installed again as a package. Each test goes on where
- * the one before it ends.
- */
+/** Installs, upgrades, breaks, removes and reinstalls the service on a machine. Each test continues the one before. */
 
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -11,31 +8,31 @@ import { domain, Installation } from "../support/install/installation.ts";
 import { until } from "../support/until.ts";
 
 const missing = missingForContainers();
-// What a busy machine of two slow processors takes, with PostgreSQL, two releases and the client on it.
+// A rate that two busy processors sustain with PostgreSQL, two releases and the client.
 const perSecond = Number(process.env.LEADS_PER_SECOND ?? 25);
 
 if (missing !== null) {
-  test(`the installation is not tried, for want of a container: ${missing}`, () => {});
+  test(`the installation is skipped without a container: ${missing}`, () => {});
 } else {
   const site = await Installation.open();
   const { machine, version } = site;
   const options = ["--domain", domain, "--tls-cert", "/mnt/cert.pem", "--tls-key", "/mnt/key.pem"];
   const shown = /\blead_test_\w+/;
   let key = "";
-  let kept = 0;
-  /** Everything that an installation writes, by its content. */
+  let eventsBefore = 0;
+  /** Returns the checksums of all files that an installation writes. */
   const files = () =>
     machine.shell(
       "find /etc/lead-intake /etc/systemd/system /opt/lead-intake -type f | sort | xargs -d '\\n' md5sum",
     );
-  /** What Prometheus is told. */
-  const figures = () =>
+  /** Returns the metrics. */
+  const metrics = () =>
     machine.shell(
       `node -e 'fetch("http://127.0.0.1:9091/metrics").then((answer) => answer.text()).then(console.log)'`,
     );
   const runs = async () => /running: (\S+)/.exec(await machine.shell("lead-upgrade --list"))?.[1];
 
-  test("install.sh refuses with one sentence, and leaves nothing", async () => {
+  test("install.sh refuses invalid options with one sentence and writes nothing", async () => {
     const refusals: readonly (readonly [RegExp, readonly string[]])[] = [
       [/^--tls-cert needs --tls-key\.$/, ["--tls-cert", "/mnt/cert.pem"]],
       [/^A public name needs a certificate/, ["--domain", domain]],
@@ -70,7 +67,7 @@ if (missing !== null) {
     );
   });
 
-  test("install.sh takes a fresh Debian with PostgreSQL to a lead that is stored", async () => {
+  test("install.sh makes a fresh Debian with PostgreSQL accept a lead", async () => {
     const output = await site.install(...options);
     key = shown.exec(output)?.[0] ?? "";
     const answer = await site.post(key, "install:lead:1");
@@ -80,11 +77,11 @@ if (missing !== null) {
     assert.doesNotMatch(output, /FAILURE/);
   });
 
-  test("the service tells how full the disk of its database is", async () => {
-    await until(async () => /^lead_database_disk_available_bytes [1-9]/m.test(await figures()));
+  test("the metrics include the free space of the database's disk", async () => {
+    await until(async () => /^lead_database_disk_available_bytes [1-9]/m.test(await metrics()));
   });
 
-  test("the passwords are in files of root's alone, and in no log and no command line", async () => {
+  test("passwords are only in files of root, not in logs", async () => {
     const modes = await machine.shell(
       "stat -c '%a %U' /etc/lead-intake/{intake.env,owner_database_url,credentials/intake/DATABASE_URL}; cd /etc/lead-intake/credentials; cmp intake/FORMS_LINK_SECRET actions/FORMS_LINK_SECRET",
     );
@@ -97,21 +94,21 @@ if (missing !== null) {
     assert.equal(found, "0\n".repeat(3));
   });
 
-  test("a second run changes nothing, keeps what was edited, and makes no second key", async () => {
+  test("a second run changes nothing and issues no second key", async () => {
     await machine.shell(
       "sed -i 's/^FORMS_URL=.*/FORMS_URL=https:\\/\\/forms.example.com/' /etc/lead-intake/intake.env",
     );
     const before = await files();
     const output = await site.install(...options);
-    assert.match(output, /^\S+ keeps FORMS_URL=https:\/\/forms\.example\.com; /m);
+    assert.match(output, /^\S+ still has FORMS_URL=https:\/\/forms\.example\.com; /m);
     assert.doesNotMatch(output, shown);
     assert.equal(await files(), before);
     assert.equal((await site.ctl("key list")).length, 1);
   });
 
-  test("a second machine on the same PostgreSQL is refused without the passwords of the first, which goes on", async () => {
+  test("a second machine on the same PostgreSQL is refused without the first one's passwords", async () => {
     const before = await files();
-    // What it would see: the same PostgreSQL, and nothing of this installation.
+    // A second machine sees the same PostgreSQL and none of these files.
     const asAnother =
       'mount -t tmpfs tmpfs /etc/lead-intake && mount -t tmpfs tmpfs /opt/lead-intake && exec "$@"';
     const { code, stderr } = await machine.run("unshare", [
@@ -119,13 +116,16 @@ if (missing !== null) {
       ...[`/srv/lead-intake-${version}/scripts/install.sh`, ...options],
     ]);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /^This PostgreSQL already has actions_login, intake_login, lead_owner, .*\.\n$/);
+    assert.match(
+      stderr,
+      /^This PostgreSQL server already has the roles actions_login, intake_login, lead_owner, .*\.\n$/,
+    );
     assert.equal(await files(), before);
     await machine.shell("systemctl restart 'lead-intake@*' 'lead-actions@*'");
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
   });
 
-  test("the authority of the certificates stays, and without its key nothing is done", async () => {
+  test("the CA is kept, and without its key the installation is refused", async () => {
     const folder = "/etc/lead-intake/actions-tls";
     await machine.shell(`mv ${folder}/authority /srv/ && rm ${folder}/client.pem`);
     const script = `/srv/lead-intake-${version}/scripts/install.sh`;
@@ -141,24 +141,24 @@ if (missing !== null) {
     assert.equal(await machine.shell(`md5sum ${folder}/ca.pem ${folder}/authority/ca.key`), before);
   });
 
-  test("a run that was broken off is finished by the next one", async () => {
+  test("an interrupted run is completed by the next one", async () => {
     await machine.shell(
       `systemctl stop lead-intake.target; rm /opt/lead-intake/current /etc/lead-intake/actions-tls/client.pem
       rm /etc/systemd/system/lead-public@.service
       cd / && runuser -u postgres -- psql -qc "alter role intake_login password 'another'"`,
     );
     const output = await site.install(...options);
-    assert.match(output, /^Set the password of the role intake_login to the one in its settings$/m);
+    assert.match(output, /^Set the password of the role intake_login to the one in its database URL$/m);
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
   });
 
-  test("an upgrade under load refuses and fails no request, and so does the way back", async (t) => {
+  test("an upgrade and a downgrade under load fail no request", async (t) => {
     await site.liftLimits();
     const folder = await site.derive("99.0.1");
     for (const [release, runsThen] of [[folder, "99.0.1"], [version, version]]) {
       const before = await site.events();
       const counts = await site.underLoad(key, perSecond, () => machine.shell(`lead-upgrade ${release}`));
-      t.diagnostic(`to ${runsThen}, ${perSecond} a second: ${JSON.stringify(counts)}`);
+      t.diagnostic(`to ${runsThen}, ${perSecond} per second: ${JSON.stringify(counts)}`);
       assert.deepEqual(counts.outcomes, { 202: counts.sent });
       assert.equal(await site.events(), before + counts.sent);
       assert.equal(await runs(), runsThen);
@@ -167,15 +167,15 @@ if (missing !== null) {
 
   for (
     const [name, change] of Object.entries({
-      "ends as it starts": "echo 'process.exit(1);' > build/programs/service.js",
-      "never gets well": "echo 'setInterval(() => {}, 1000);' > build/programs/service.js",
-      "waits for its database for ever": `echo 'const { spawnSync } = await import("node:child_process");
+      "exits at its start": "echo 'process.exit(1);' > build/programs/service.js",
+      "never becomes ready": "echo 'setInterval(() => {}, 1000);' > build/programs/service.js",
+      "waits for its database forever": `echo 'const { spawnSync } = await import("node:child_process");
           setInterval(() => spawnSync("systemd-notify", ["EXTEND_TIMEOUT_USEC=60000000"]), 1000);' > build/programs/service.js`,
-      "has a migration that fails":
+      "has a failing migration":
         "echo 'select 1/0;' > sql/9999_broken.sql; sha256sum sql/9999_broken.sql >> SHA256SUMS",
     })
   ) {
-    test(`a release that ${name} is not gone to, and the old one goes on`, async () => {
+    test(`an upgrade to a release that ${name} fails, and the old release keeps running`, async () => {
       const folder = await site.derive(`99.1.${name.length}`, change);
       const { code, stderr } = await machine.run("lead-upgrade", [folder]);
       assert.equal(code, 1, stderr);
@@ -185,7 +185,7 @@ if (missing !== null) {
     });
   }
 
-  test("a damaged release is refused before anything is done", async () => {
+  test("a damaged release is refused before any change", async () => {
     const folder = await site.derive("99.2.0");
     await machine.shell(`echo >> ${folder}/build/programs/service.js`);
     const { code, stderr } = await machine.run("lead-upgrade", [folder]);
@@ -193,7 +193,7 @@ if (missing !== null) {
     assert.match(stderr, /build\/programs\/service\.js: FAILED[^]*is damaged/);
   });
 
-  test("an upgrade that was killed is put in order by the next one", async () => {
+  test("a killed upgrade is repaired by the next one", async () => {
     await machine.shell(`
       lead-upgrade 99.0.1 > /tmp/killed 2>&1 & upgrade=$!
       until grep -q 'runs beside' /tmp/killed; do kill -0 $upgrade && sleep 0.1; done; kill -KILL $upgrade`);
@@ -209,11 +209,11 @@ if (missing !== null) {
     await machine.shell(`lead-upgrade ${version}`);
   });
 
-  test("an upgrade while the database is away is refused, and the release that runs goes on", async () => {
+  test("an upgrade without a database is refused, and the running release continues", async () => {
     const processes = () => machine.shell("systemctl show lead-{intake,public,actions}@a --property MainPID");
     const before = await processes();
     await machine.shell("systemctl stop postgresql");
-    await until(async () => /^lead_store_writable 0/m.test(await figures()));
+    await until(async () => /^lead_store_writable 0/m.test(await metrics()));
     const { code, stderr } = await machine.run("lead-upgrade", ["99.0.1"]);
     assert.deepEqual([code, await runs(), await processes()], [2, version, before], stderr);
     assert.match(stderr, /^The database accepts no writes\. Nothing was done; \S+ keeps running\. .*\n$/);
@@ -221,36 +221,39 @@ if (missing !== null) {
     await until(async () => (await site.post(key, "install:lead:1")).status === 200);
   });
 
-  test("--uninstall removes the service and leaves the leads and the settings", async () => {
-    kept = await site.events();
+  test("--uninstall removes the service and keeps leads and settings", async () => {
+    eventsBefore = await site.events();
     await machine.shell("systemctl enable --quiet lead-audit.timer");
     assert.match(
       await site.install("--uninstall"),
-      /are kept[^]*Backups of the database and the copy of its audit have stopped[^]*systemctl enable --now lead-audit\.timer/,
+      /These remain[^]*Backups of the database and the copy of its audit have stopped[^]*systemctl enable --now lead-audit\.timer/,
     );
     const left = await machine.shell(
       "ls /opt/lead-intake /usr/local/bin/lead-ctl /etc/systemd/system/lead-*.{target,service,socket,timer} 2>/dev/null; getent passwd lead-intake; true",
     );
     assert.equal(left, "");
-    assert.equal(await site.events(), kept);
+    assert.equal(await site.events(), eventsBefore);
     assert.ok((await machine.shell("cat /etc/lead-intake/intake.env")).includes("INTAKE_URL=https://"));
   });
 
-  test("installed again it goes on with the leads and the key of before", async () => {
-    // The number of its group is somebody else's by now.
+  test("a reinstalled service has its previous leads and key", async () => {
+    // Another group now has the service's group id.
     await machine.shell("groupadd --gid $(stat -c %g /etc/lead-intake/tls/key.pem) another");
     assert.doesNotMatch(await site.install(), /lead_(test|live)_\w{20}/);
     assert.equal((await site.post(key, "install:lead:1")).status, 200);
     assert.equal((await site.post(key, "install:lead:2")).status, 202);
-    kept += 1;
+    eventsBefore += 1;
     await site.install("--uninstall");
-    assert.equal(await site.events(), kept);
+    assert.equal(await site.events(), eventsBefore);
   });
 
-  test("what was installed without a public name gets one afterwards", async () => {
-    // Somebody has lost the passwords.
+  test("an installation without a public name can add one later", async () => {
+    // The passwords are lost.
     await machine.shell("rm -rf /etc/lead-intake /etc/systemd/system/lead-*.d");
-    await assert.rejects(site.install("--no-key"), /This PostgreSQL has actions_login[^]*--new-passwords/);
+    await assert.rejects(
+      site.install("--no-key"),
+      /This PostgreSQL server already has the roles actions_login[^]*--new-passwords/,
+    );
     await site.install("--no-key", "--new-passwords");
     const url = () => machine.shell("sed -n 's/^INTAKE_URL=//p' /etc/lead-intake/intake.env");
     assert.equal(await url(), "http://127.0.0.1:8080\n");

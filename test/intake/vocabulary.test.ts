@@ -13,7 +13,7 @@ async function answerAt(nowMs: number) {
   return { status, headers, json: JSON.parse(String(body)) };
 }
 
-test("the last snapshot is served for five minutes, with both statuses alike", async () => {
+test("the last snapshot is served for five minutes and lists both statuses", async () => {
   for (const nowMs of [1_000, 1_000 + 5 * minute]) {
     const { status, headers, json } = await answerAt(nowMs);
     assert.equal(status, 200);
@@ -22,7 +22,7 @@ test("the last snapshot is served for five minutes, with both statuses alike", a
   }
 });
 
-test("an older one is 503 not_accepting, which is not to be cached", async () => {
+test("an older snapshot answers 503 not_accepting, uncacheable", async () => {
   const { status, headers, json } = await answerAt(1_001 + 5 * minute);
   assert.equal(status, 503);
   assert.deepEqual(json, { error: "not_accepting", request_id: "r1" });

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
-import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { keys } from "../../kits/conformance/secrets.ts";
-import { isLeftOut } from "../../scripts/test_plan.ts";
+import { isSkipped } from "../../scripts/test_plan.ts";
 import { temporaryFolder } from "../support/folder.ts";
+import { listen } from "../support/listen.ts";
 import { all, runIn, testedKits } from "../support/kits/kit.ts";
 
-/** The checks that every kit has, in the order in which they are run. */
+/** The checks of every kit, in their order. */
 const names = ["format", "lint", "units", "docs", "example", "package", "local"];
 
 const posting: ReadonlySet<string> = new Set(["example", "package", "local"]);
 const repository = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 
 for (const kit of testedKits) {
-  test(`${kit.name} is what its registry and its language ask for`, async (t) => {
+  test(`${kit.name} passes its language's and registry's checks`, async (t) => {
     assert.deepEqual(names.filter((name) => kit.checks[name] === undefined), [], "every check has a command");
     for (const [name, command] of Object.entries(kit.checks)) {
-      if (isLeftOut(`test/kits/: ${kit.name}: ${name}`)) continue;
+      if (isSkipped(`test/kits/: ${kit.name}: ${name}`)) continue;
       await t.test(`${kit.name}: ${name}`, async () => {
         if (!posting.has(name)) return void await runIn(kit.folder, command);
         const folder = name === "local" ? temporaryFolder(kit.id) : kit.folder;
@@ -26,7 +26,7 @@ for (const kit of testedKits) {
         const leads = await leadsFrom((address) =>
           runIn(folder, command, { LEADS_BASE_URL: address, LEADS_API_KEY: keys.key, ...install })
         );
-        assert.notEqual(leads.length, 0, "a lead came");
+        assert.notEqual(leads.length, 0, "a lead was posted");
         for (const { headers, lead } of leads) {
           assert.equal(headers["x-api-key"], keys.key);
           assert.equal(headers["user-agent"], `${kit.name}/${all.version}`);
@@ -38,7 +38,7 @@ for (const kit of testedKits) {
   });
 }
 
-/** What was posted to a server that takes every lead, while something runs. */
+/** Returns the leads that `run` posts to a server that accepts all. */
 async function leadsFrom(run: (address: string) => Promise<unknown>) {
   const leads: { headers: IncomingMessage["headers"]; lead: Record<string, unknown> }[] = [];
   const server = createServer(async (request, response) => {
@@ -53,13 +53,6 @@ async function leadsFrom(run: (address: string) => Promise<unknown>) {
       flags: [],
     }));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    await run(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
+  await run(`http://127.0.0.1:${await listen(server)}`);
   return leads;
 }

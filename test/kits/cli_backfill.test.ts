@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 import { kits, runIn } from "../support/kits/kit.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
@@ -14,10 +14,10 @@ const kit = kits.find(({ id }) => id === "cli");
 assert.ok(kit);
 
 const leads = Number(process.env.BACKFILL_LEADS ?? 20_000);
-/** Several times what the service keeps up with: the limit is not what is tested. */
+/** Above the service's throughput, so that the rate is not the limit. */
 const rate = "50000";
-/** What `leads` may have posted and not yet written down when it is killed: posts under way, and outcomes that wait. */
-const unwritten = { underWay: 32, waiting: 256 };
+/** The posts in flight and the outcomes not yet in the journal when `leads` is killed. */
+const unwritten = { inFlight: 32, waiting: 256 };
 
 const folder = temporaryFolder("cli-backfill");
 const input = join(folder, "leads.csv");
@@ -25,46 +25,46 @@ const journal = `${input}.journal`;
 
 test(`a backfill of ${leads} leads, killed three times, ends with each of them accepted once`, async () => {
   await runIn(kit.folder, `go build -buildvcs=false -o "${folder}/leads" ./cmd/leads`, { CGO_ENABLED: "0" });
-  const world = await World.open();
-  const service = await world.start();
-  const key = await world.issue({ tenant: await world.tenant({ sandbox: true }) });
+  const testEnv = await TestEnv.open();
+  const service = await testEnv.start();
+  const key = await testEnv.issue({ tenant: await testEnv.tenant({ sandbox: true }) });
   writeFileSync(input, csv());
   const backfill = () => start({ LEADS_BASE_URL: service.url, LEADS_API_KEY: key.text });
 
   for (const share of [0.2, 0.45, 0.7]) {
     const run = backfill();
-    // An entry of the journal has some 90 bytes, so this is about that share of the rows.
+    // An entry has about 90 bytes.
     const bytes = leads * share * 90;
     await until(() => run.child.exitCode !== null || existsSync(journal) && statSync(journal).size >= bytes, {
       what: `the journal has ${bytes} bytes`,
       deadlineMs: 300_000,
     });
-    assert.equal(run.child.exitCode, null, run.said.text);
+    assert.equal(run.child.exitCode, null, run.output.text);
     run.child.kill("SIGKILL");
     assert.deepEqual(await run.ended, [null, "SIGKILL"]);
   }
   const last = backfill();
-  assert.deepEqual(await last.ended, [0, null], last.said.text);
+  assert.deepEqual(await last.ended, [0, null], last.output.text);
 
-  const summary = JSON.parse(last.said.text);
+  const summary = JSON.parse(last.output.text);
   assert.equal(summary.rows, leads);
   assert.equal(summary.refused, 0);
   assert.equal(summary.accepted + summary.duplicate, leads);
-  const doubled = 3 * (unwritten.underWay + unwritten.waiting);
+  const doubled = 3 * (unwritten.inFlight + unwritten.waiting);
   assert.ok(summary.duplicate <= doubled, `${summary.duplicate} leads were posted again`);
-  assert.ok(!last.said.text.includes(key.text), "no key is said");
+  assert.ok(!last.output.text.includes(key.text), "the key is not printed");
 
-  const [stored] = await world.sql<Record<string, number>[]>`
+  const [stored] = await testEnv.sql<Record<string, number>[]>`
     select count(*)::int as events, count(distinct idempotency_key)::int as keys,
       (select count(*)::int from generate_series(1, ${leads}) as n
         where not exists (select from event where idempotency_key = 'backfill:' || n)) as missing
     from event`;
   assert.deepEqual({ ...stored }, { events: leads, keys: leads, missing: 0 });
-  assert.equal(await journalRows(), leads, "each row stands in the journal once");
+  assert.equal(await journalRows(), leads, "each row is in the journal once");
 
   const again = backfill();
-  assert.deepEqual(await again.ended, [0, null], again.said.text);
-  assert.equal(JSON.parse(again.said.text).settled_before, leads, "nothing is left to post");
+  assert.deepEqual(await again.ended, [0, null], again.output.text);
+  assert.equal(JSON.parse(again.output.text).settled_before, leads, "nothing is left to post");
 });
 
 function csv(): string {
@@ -77,7 +77,7 @@ function csv(): string {
 
 interface Run {
   readonly child: ChildProcess;
-  readonly said: { text: string };
+  readonly output: { text: string };
   /** Exit code and signal. */
   readonly ended: Promise<unknown[]>;
 }
@@ -96,16 +96,16 @@ function start(env: Readonly<Record<string, string>>): Run {
       "id=external_id",
       "--json",
     ],
-    ...["--rate", rate, "--concurrency", String(unwritten.underWay)],
+    ...["--rate", rate, "--concurrency", String(unwritten.inFlight)],
   ], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const said = { text: "" };
+  const output = { text: "" };
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => said.text += text);
+    stream.setEncoding("utf8").on("data", (text: string) => output.text += text);
   }
-  return { child, said, ended: once(child, "close") };
+  return { child, output, ended: once(child, "close") };
 }
 
-/** How many rows the journal has, none of them twice. */
+/** Returns the number of rows in the journal, each unique. */
 async function journalRows(): Promise<number> {
   const rows = new Set<number>();
   let lines = 0;

@@ -1,28 +1,28 @@
 /// <reference lib="dom" />
 
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { beforeEach, test } from "node:test";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { afterEach, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { relay } from "../../kits/js/src/relay.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { atEnd } from "../support/at_end.ts";
+import { listen } from "../support/listen.ts";
 import { until } from "../support/until.ts";
 
 await testPages();
 
-/** A post as it came to the intake. */
+/** A post that the intake received. */
 interface Post {
   readonly key: string;
   readonly lead: Record<string, unknown>;
   readonly apiKey: string;
 }
 
-/** What the pages keep for the test. */
-interface Told {
+/** What a page records for the test. */
+interface Recorded {
   answers: unknown[];
   states: string[];
 }
@@ -30,13 +30,13 @@ interface Told {
 async function testPages(): Promise<void> {
   const apiKey = "lead_test_JoIv8xyL40ekqZ3oCjH5azfkFCsmLMsN3UwV2H";
   const posts: Post[] = [];
-  /** The leads by idempotency key, as the intake keeps them. */
+  /** The intake's leads by idempotency key. */
   const leads = new Map<string, Post>();
-  /** What an answer waits for, and whether they are lost on the way back. */
+  /** What responses wait for, and whether the relay drops them. */
   let gate: Promise<void> = Promise.resolve();
   let answersLost = false;
 
-  const intake = await listen(async (request, response) => {
+  const intake = await serve(async (request, response) => {
     const post = {
       key: String(request.headers["idempotency-key"]),
       apiKey: String(request.headers["x-api-key"]),
@@ -64,21 +64,21 @@ async function testPages(): Promise<void> {
     format: "esm",
     write: false,
   });
-  const site = await listen((request, response) => {
+  const site = await serve((request, response) => {
     if (request.url === "/page.js") {
       return send(response, "text/javascript", bundle.outputFiles[0]?.text ?? "");
     }
-    send(response, "text/html", pageText(relayServer.url));
+    send(response, "text/html", pageText(relayUrl));
   });
 
   const handle = relay({
     key: apiKey,
-    baseUrl: intake.url,
-    origins: [site.url],
+    baseUrl: intake,
+    origins: [site],
     fields: ["first_name", "last_name", "phone"],
     namespace: "www",
   });
-  const relayServer = await listen(async (request, response) => {
+  const relayUrl = await serve(async (request, response) => {
     const body = await textOf(request);
     const result = await handle(
       new Request(`http://localhost${request.url}`, {
@@ -96,7 +96,7 @@ async function testPages(): Promise<void> {
   atEnd(() => browser.close());
   const context: BrowserContext = await browser.newContext();
   context.setDefaultTimeout(60_000);
-  /** All that the browser got, and what it kept. */
+  /** Everything that the browser received. */
   const received: string[] = [];
   context.on("response", async (response) => {
     const body = await response.text().catch(() => "");
@@ -112,27 +112,30 @@ async function testPages(): Promise<void> {
     answersLost = false;
   });
 
-  async function open(hash = ""): Promise<Page> {
+  async function fill(page: Page, phone = "+14155550100"): Promise<void> {
+    await page.fill("[name=first_name]", "Ada");
+    await page.fill("[name=last_name]", "Lovelace");
+    await page.fill("[name=phone]", phone);
+  }
+
+  /** Opens the page and fills its form. */
+  async function filled(phone?: string): Promise<Page> {
     const page = await context.newPage();
-    await page.goto(`${site.url}/${hash}`);
+    await page.goto(site);
+    await fill(page, phone);
     return page;
   }
+  afterEach(() => Promise.all(context.pages().map((page) => page.close())));
 
-  async function fill(page: Page, form: string, phone = "+14155550100"): Promise<void> {
-    await page.fill(`#${form} [name=first_name]`, "Ada");
-    await page.fill(`#${form} [name=last_name]`, "Lovelace");
-    await page.fill(`#${form} [name=phone]`, phone);
-  }
-
-  /** What the intake has. */
+  /** Returns the phones of the intake's leads. */
   const phones = () => [...leads.values()].map(({ lead }) => lead.phone).sort();
-  const click = (page: Page, form: string) => page.click(`#${form} button`);
-  const told = (page: Page): Promise<Told> =>
-    page.evaluate(() => (globalThis as unknown as { told: Told }).told);
-  /** What the page has been answered, once there are as many. */
+  const click = (page: Page) => page.click("button");
+  const recorded = (page: Page): Promise<Recorded> =>
+    page.evaluate(() => (globalThis as unknown as { recorded: Recorded }).recorded);
+  /** Waits for `count` results of the page and returns them. */
   const answers = (page: Page, count: number) =>
     until(async () => {
-      const { answers } = await told(page);
+      const { answers } = await recorded(page);
       return answers.length >= count ? answers : null;
     });
   const postsMade = (count: number) => until(() => posts.length >= count, { what: `${count} posts` });
@@ -145,94 +148,81 @@ async function testPages(): Promise<void> {
   }
 
   test("a form's lead reaches the intake with the relay's key", async () => {
-    const page = await open();
-    await fill(page, "contact");
-    await click(page, "contact");
+    const page = await filled();
+    await click(page);
     assert.deepEqual(await answers(page, 1), [{ status: "accepted" }]);
     assert.deepEqual(posts.map(({ apiKey: key, lead }) => [key, lead]), [
       [apiKey, { first_name: "Ada", last_name: "Lovelace", phone: "+14155550100" }],
     ]);
     assert.match(posts[0]?.key ?? "", /^www:[0-9a-f]{32}$/);
-    await page.close();
   });
 
-  test("a double click is one post, and both clicks get its answer", async () => {
-    const page = await open();
-    await fill(page, "contact");
+  test("a double click is one post, and both clicks get its result", async () => {
+    const page = await filled();
     const release = holdAnswers();
-    await page.dblclick("#contact button");
+    await page.dblclick("button");
     await postsMade(1);
-    await click(page, "contact");
+    await click(page);
     release();
     assert.deepEqual(await answers(page, 3), Array(3).fill({ status: "accepted" }));
     assert.equal(posts.length, 1);
-    // A click that comes late is a duplicate, too.
-    await click(page, "contact");
+    // A later click is a duplicate.
+    await click(page);
     assert.deepEqual((await answers(page, 4))[3], { status: "duplicate" });
     assert.equal(leads.size, 1);
-    await page.close();
   });
 
-  test("a reload while the lead is under way keeps its key", async () => {
-    const page = await open();
-    await fill(page, "contact");
+  test("a reload while the lead is in flight keeps its key", async () => {
+    const page = await filled();
     const release = holdAnswers();
-    await click(page, "contact");
+    await click(page);
     await postsMade(1);
     await page.reload();
     release();
-    await fill(page, "contact");
-    await click(page, "contact");
+    await fill(page);
+    await click(page);
     assert.deepEqual(await answers(page, 1), [{ status: "duplicate" }]);
     assert.equal(leads.size, 1);
-    await page.close();
   });
 
-  test("what is wrong is told, and the corrected form is one lead", async () => {
-    const page = await open();
-    await fill(page, "contact", "");
-    await click(page, "contact");
+  test("failing fields are reported, and the corrected form is one lead", async () => {
+    const page = await filled("");
+    await click(page);
     assert.deepEqual(await answers(page, 1), [{ status: "invalid", fields: { phone: "required" } }]);
-    await fill(page, "contact");
-    await click(page, "contact");
+    await fill(page);
+    await click(page);
     assert.deepEqual((await answers(page, 2))[1], { status: "accepted" });
     assert.deepEqual(phones(), ["+14155550100"]);
-    await page.close();
   });
 
-  test("offline it waits, and goes on when the browser is back", async () => {
-    const page = await open();
-    await fill(page, "contact");
+  test("an offline page waits and sends when the browser is online", async () => {
+    const page = await filled();
     await context.setOffline(true);
-    await click(page, "contact");
-    await until(async () => (await told(page)).states.includes("offline"));
+    await click(page);
+    await until(async () => (await recorded(page)).states.includes("offline"));
     assert.equal(posts.length, 0);
     await context.setOffline(false);
     assert.deepEqual(await answers(page, 1), [{ status: "accepted" }]);
     assert.equal(posts.length, 1);
-    await page.close();
   });
 
-  test("an answer that is lost on its way is asked for again, and doubles nothing", async () => {
-    const page = await open();
-    await fill(page, "contact");
-    // A browser asks again by itself when a connection that it kept is cut: all is lost until the page sees it.
+  test("a lost response is retried without doubling the lead", async () => {
+    const page = await filled();
+    // A browser retries a closed keep-alive connection, so responses stay lost until the page reports it.
     answersLost = true;
-    await click(page, "contact");
-    await until(async () => (await told(page)).states.includes("waiting"));
+    await click(page);
+    await until(async () => (await recorded(page)).states.includes("waiting"));
     answersLost = false;
     assert.deepEqual(await answers(page, 1), [{ status: "duplicate" }]);
     assert.equal(leads.size, 1);
-    await page.close();
   });
 
-  test("no key, and nothing of the intake, is in anything that the browser got or keeps", async () => {
-    const page = await open();
-    await fill(page, "contact");
-    await click(page, "contact");
+  test("the browser receives and stores no key and nothing of the intake", async () => {
+    const page = await filled();
+    await click(page);
     await answers(page, 1);
     await until(() => received.some((text) => text.includes('"accepted"')));
-    const kept = await page.evaluate(() =>
+    const stored = await page.evaluate(() =>
       JSON.stringify([
         { ...sessionStorage },
         { ...localStorage },
@@ -240,47 +230,38 @@ async function testPages(): Promise<void> {
         document.documentElement.outerHTML,
       ])
     );
-    const all = received.join("\n") + kept;
+    const all = received.join("\n") + stored;
     for (
-      const secret of [apiKey, "lead_test_", "lead_live_", intake.url, "upstream detail", "evt_", "www:"]
+      const secret of [apiKey, "lead_test_", "lead_live_", intake, "upstream detail", "evt_", "www:"]
     ) {
       assert.ok(!all.includes(secret), secret);
     }
-    assert.ok(!kept.replace(/<script[\s\S]*/, "").includes("Lovelace"));
-    await page.close();
+    assert.ok(!stored.replace(/<script[\s\S]*/, "").includes("Lovelace"));
   });
 }
 
-/** A page with two forms, which keeps what it is told. */
+/** Returns a page with a form that records its results. */
 function pageText(relayUrl: string): string {
-  const form = (id: string) =>
-    `<form id="${id}"><input name="first_name"><input name="last_name"><input name="phone"><button>Send</button></form>`;
-  return `<!doctype html><title>Forms</title>${form("contact")}${form("quote")}
+  return `<!doctype html><title>Form</title>
+<form><input name="first_name"><input name="last_name"><input name="phone"><button>Send</button></form>
 <script type="module">
 import { send } from "/page.js";
-globalThis.told = { answers: [], states: [] };
-for (const form of document.forms) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    told.answers.push(await send(${
-    JSON.stringify(relayUrl)
-  }, form, { onState: (state) => told.states.push(state) }));
-  });
-}
+globalThis.recorded = { answers: [], states: [] };
+const [form] = document.forms;
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const onState = (state) => recorded.states.push(state);
+  recorded.answers.push(await send(${JSON.stringify(relayUrl)}, form, { onState }));
+});
 </script>`;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** A server on 127.0.0.1 that stops after the tests. */
-async function listen(handler: Handler): Promise<{ readonly url: string }> {
-  const server: Server = createServer((request, response) => void handler(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+/** Starts a server and returns its address. */
+async function serve(handler: Handler): Promise<string> {
+  const server = createServer((request, response) => void handler(request, response));
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { makeCertificates } from "../../kits/conformance/certificates.ts";
 import { Driver, type Line, type Reply } from "../../kits/conformance/drivers.ts";
 import { inTurns } from "../../kits/conformance/suite.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 import { runIn, testedKits } from "../support/kits/kit.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -14,18 +14,16 @@ import { atEnd } from "../support/at_end.ts";
 const folder = temporaryFolder("kits-service");
 const certificates = makeCertificates(folder);
 
-const world = await World.open();
+const testEnv = await TestEnv.open();
 const tls = { TLS_CERT_FILE: join(folder, "server.pem"), TLS_KEY_FILE: join(folder, "server.key") };
-let service = await world.start(tls);
+let service = await testEnv.start(tls);
 
 const posts = 400;
 const atOnce = 8;
-/** A kit that has not answered by then never will: a call's own deadline is two minutes. */
+/** Above a call's own deadline of two minutes. */
 const withinMs = 180_000;
 
-/**
- * Passes bytes on to wherever the service is now, so that it can come back on another port, and counts connections.
- */
+/** Relays connections to the service's current port and counts them. */
 const relay = {
   sockets: new Set<Socket>(),
   most: 0,
@@ -50,9 +48,9 @@ atEnd(() => {
 const address = `https://127.0.0.1:${(relay.server.address() as { port: number }).port}`;
 
 for (const kit of testedKits) {
-  test(`${kit.name} posts to the service over TLS, which is killed in the middle: nothing is lost or doubled`, async (t) => {
-    const key = await world.issue({ tenant: await world.tenant({ sandbox: true }) });
-    // Without input it ends at once. What it has to compile first may take long; what is asked of it then may not.
+  test(`${kit.name} loses and doubles no lead when the service is killed`, async (t) => {
+    const key = await testEnv.issue({ tenant: await testEnv.tenant({ sandbox: true }) });
+    // Compiles the driver; without input it exits at once.
     await runIn(kit.folder, "conformance/run");
     const driver = new Driver(kit.folder);
     t.after(() => driver.close());
@@ -64,23 +62,23 @@ for (const kit of testedKits) {
         key: key.text,
         ca_file: certificates.caFile,
         lead_json: JSON.stringify({ first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" }),
-        // A machine ten times slower takes a while to start the service again.
+        // Enough tries for a slow restart of the service.
         options: { tries: 12 },
         real_time: true,
         ...line,
       }, withinMs);
     const events = async () => {
-      const rows = await world.sql<{ event_id: string; idempotency_key: string }[]>`
+      const rows = await testEnv.sql<{ event_id: string; idempotency_key: string }[]>`
         select event_id, idempotency_key from event where key_id = ${key.id}`;
       return new Map(rows.map((row) => [row.event_id, row.idempotency_key]));
     };
 
-    await t.test(`${kit.name}: the key is valid, and checking it stores nothing`, async () => {
+    await t.test(`${kit.name}: a key check is valid and stores nothing`, async () => {
       assert.equal((await ask({ call: "check_key" })).result?.verdict, "valid");
       assert.equal((await events()).size, 0);
     });
 
-    await t.test(`${kit.name}: a lead is accepted, and its repeat a duplicate`, async () => {
+    await t.test(`${kit.name}: a lead is accepted and its repeat is a duplicate`, async () => {
       const first = await ask({ idempotency_key: "service:first" });
       assert.equal(first.result?.status, "accepted", first.line);
       assert.equal(first.result?.source, key.label);
@@ -89,7 +87,7 @@ for (const kit of testedKits) {
       assert.equal(again.result?.event_id, first.result?.event_id);
     });
 
-    await t.test(`${kit.name}: a lead with failing fields names them, and its idempotency key is not used up`, async () => {
+    await t.test(`${kit.name}: an invalid lead names its failing fields and does not consume its idempotency key`, async () => {
       const line = { idempotency_key: "service:corrected" };
       const { error } = await ask({ ...line, lead_json: '{"first_name":"Ada","phone":" ","cost":1000}' });
       assert.equal(error?.kind, "invalid_lead");
@@ -104,7 +102,7 @@ for (const kit of testedKits) {
       assert.deepEqual(result?.required, ["first_name", "last_name", "phone"]);
     });
 
-    await t.test(`${kit.name}: ${posts} posts, ${atOnce} at once, while the service is killed and started again`, async () => {
+    await t.test(`${kit.name}: ${posts} posts, ${atOnce} at once, while the service is killed and restarted`, async () => {
       relay.most = relay.sockets.size;
       let answered = 0;
       let revival = Promise.resolve();
@@ -119,16 +117,16 @@ for (const kit of testedKits) {
       const stored = await events();
       assert.equal(stored.size, posts + 2, "as many events as leads");
       const keysOf = new Set(stored.values());
-      assert.equal(keysOf.size, posts + 2, "one event a lead");
+      assert.equal(keysOf.size, posts + 2, "one event per lead");
       replies.forEach(({ result }, n) =>
         assert.equal(stored.get(String(result?.event_id)), `service:${n}`, "the event that was acknowledged")
       );
-      // After the kill the relay may hear of a new connection before it hears that the one it replaces is closed.
+      // After the kill the relay may see a new connection before the old one closes.
       assert.ok(relay.most <= 2 * atOnce, `${relay.most} connections at once`);
     });
 
-    await t.test(`${kit.name}: a revoked key is not taken any more`, async () => {
-      await world.sql`update api_key set revoked_at = now() where id = ${key.id}`;
+    await t.test(`${kit.name}: a revoked key is refused`, async () => {
+      await testEnv.sql`update api_key set revoked_at = now() where id = ${key.id}`;
       const before = (await events()).size;
       assert.equal((await ask({ call: "check_key" })).result?.verdict, "invalid");
       assert.equal((await ask({ idempotency_key: "service:revoked" })).error?.kind, "unauthorized");
@@ -140,5 +138,5 @@ for (const kit of testedKits) {
 async function killAndRevive(): Promise<void> {
   await service.kill("SIGKILL");
   for (const socket of relay.sockets) socket.destroy();
-  service = await world.start(tls);
+  service = await testEnv.start(tls);
 }

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { deflateSync, gzipSync } from "node:zlib";
 import { test } from "node:test";
 import fc from "fast-check";
-import { makeKey } from "../../src/contract/api_key.ts";
-import { bodyFormats, bytesFault, lineAndColumn, objectFault, shownName } from "../../src/lead/body_fault.ts";
+import { generateKey } from "../../src/contract/api_key.ts";
+import {
+  bodyFormats,
+  bytesFault,
+  displayName,
+  lineAndColumn,
+  objectFault,
+} from "../../src/lead/body_fault.ts";
 import { validate } from "../../src/lead/validate.ts";
 import { fieldsFault, readFields } from "../../src/forms/fields.ts";
 import { areas } from "../support/lead/areas.ts";
@@ -12,7 +18,7 @@ import { runs } from "../support/lead/properties.ts";
 const minimal = '{"first_name":"Ada","last_name":"Lovelace","phone":"415-555-0123"}';
 const detailOf = (text: string) => objectFault(text, "lead").detail;
 
-test("the place of a fault is its line and its character in it, from 1", () => {
+test("a fault's position is its line and column, counted from 1", () => {
   assert.deepEqual(lineAndColumn("abc", 0), { line: 1, column: 1 });
   assert.deepEqual(lineAndColumn("a\nbc", 3), { line: 2, column: 2 });
   assert.deepEqual(lineAndColumn("a\r\nb\rc", 5), { line: 3, column: 1 });
@@ -20,7 +26,7 @@ test("the place of a fault is its line and its character in it, from 1", () => {
   assert.equal(detailOf('{\n  "phone": "1",\n}'), "line 2, column 15: a trailing comma; remove it");
 });
 
-test("a body that is no JSON object is called what it seems to be", () => {
+test("detail names the format of a body that is not JSON", () => {
   const seen: Readonly<Record<string, readonly string[]>> = {
     empty: ["", " \r\n"],
     form_encoded: ["first_name=Ada&phone=1", "lead%5Bphone%5D=1", "lead[phone]=1", "data={}"],
@@ -40,20 +46,23 @@ test("a body that is no JSON object is called what it seems to be", () => {
   }
 });
 
-test("a JSON value that is no object is called what it is", () => {
-  assert.equal(detailOf("[]"), "the body is an array; send one lead a call, as an object");
-  assert.equal(detailOf("null"), "the body is null; a JSON object is needed");
-  assert.equal(detailOf("true"), "the body is a boolean; a JSON object is needed");
-  assert.equal(detailOf("1"), "the body is a number; a JSON object is needed");
-  assert.equal(detailOf('"x"'), "the body is a string; a JSON object is needed");
+test("detail names the type of a JSON value that is not an object", () => {
+  assert.equal(detailOf("[]"), "the body is an array; send one lead per request, as an object");
+  assert.equal(detailOf("null"), "the body is null; send a JSON object");
+  assert.equal(detailOf("true"), "the body is a boolean; send a JSON object");
+  assert.equal(detailOf("1"), "the body is a number; send a JSON object");
+  assert.equal(detailOf('"x"'), "the body is a string; send a JSON object");
   assert.match(
     detailOf(JSON.stringify(minimal)),
-    /^the body is a string that contains JSON: it was encoded twice/,
+    /^the body is a string that contains JSON, because it was encoded twice/,
   );
-  assert.equal(detailOf(`${minimal}\n${minimal}`), "line 2, column 1: a second object; send one lead a call");
+  assert.equal(
+    detailOf(`${minimal}\n${minimal}`),
+    "line 2, column 1: a second object; send one lead per request",
+  );
 });
 
-test("bytes that are not UTF-8 are called what they seem to be, or told where they stop being text", () => {
+test("detail names the format of bytes that are not UTF-8, or the position of the first invalid byte", () => {
   const utf16 = Buffer.from(`\ufeff${minimal}`, "utf16le");
   for (const bytes of [gzipSync(minimal), deflateSync(minimal), Buffer.from("PK\x03\x04\xff", "latin1")]) {
     assert.equal(bytesFault(bytes).reason, "compressed");
@@ -69,18 +78,18 @@ test("bytes that are not UTF-8 are called what they seem to be, or told where th
   assert.match(bytesFault(afterWide).detail, /line 1, column 11$/);
 });
 
-test("a name is shown to 64 characters, with nothing in it that is not seen, and no key", () => {
-  assert.equal(shownName("first-name.1"), "first-name.1");
-  assert.equal(shownName("Vor name"), '"Vor name"');
-  assert.equal(shownName(""), '""');
-  assert.equal(shownName("a\n\u202eb\ud800"), '"a\\u{a}\\u{202e}b\ufffd"');
-  assert.equal(shownName("🏠".repeat(64)), `"${"🏠".repeat(64)}"`);
-  assert.equal(shownName("x".repeat(65)), `"${"x".repeat(64)}…"`);
-  const key = makeKey({ surface: "intake", sandbox: false }, (bytes) => void bytes.fill(7));
-  assert.equal(shownName(`my ${key}`), "a field");
+test("detail shows at most 64 characters of a field's name, escapes invisible ones, and hides API keys", () => {
+  assert.equal(displayName("first-name.1"), "first-name.1");
+  assert.equal(displayName("Vor name"), '"Vor name"');
+  assert.equal(displayName(""), '""');
+  assert.equal(displayName("a\n\u202eb\ud800"), '"a\\u{a}\\u{202e}b\ufffd"');
+  assert.equal(displayName("🏠".repeat(64)), `"${"🏠".repeat(64)}"`);
+  assert.equal(displayName("x".repeat(65)), `"${"x".repeat(64)}…"`);
+  const key = generateKey({ surface: "intake", sandbox: false }, (bytes) => void bytes.fill(7));
+  assert.equal(displayName(`my ${key}`), "a field");
 });
 
-/** A letter that stands in no sentence of ours. */
+/** A letter that appears in none of the service's texts. */
 const canary = "ж";
 const secret = fc.string({
   unit: fc.constantFrom(canary, canary, '"', "\\", "\n", " ", ":", ","),
@@ -89,7 +98,7 @@ const secret = fc.string({
 })
   .map((text) => `${canary}${text}`);
 
-test("detail never has a value, however the body is broken, and never more of it than 64 characters of a name", () => {
+test("detail never contains a value or more than 64 characters of a name, however the body is malformed", () => {
   const value = fc.oneof(
     secret.map((text) => JSON.stringify(text)),
     secret.map((text) => `"${text}"`),
@@ -108,8 +117,8 @@ test("detail never has a value, however the body is broken, and never more of it
     "firstName",
     "x".repeat(300),
   );
-  const member = fc.tuple(name, value, fc.constantFrom(",", "", ";", ",,")).map(([name, value, then]) =>
-    `"${name}":${value}${then}`
+  const member = fc.tuple(name, value, fc.constantFrom(",", "", ";", ",,")).map(([name, value, separator]) =>
+    `"${name}":${value}${separator}`
   );
   const body = fc.tuple(
     fc.constantFrom("{", "[", "", "{'", "\ufeff{"),

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { readDecimal } from "../../src/lead/decimal.ts";
-import { areEqual, numberText, runs } from "../support/lead/properties.ts";
+import { parseDecimal, toCents } from "../../src/lead/decimal.ts";
+import { exactly, numberText, runs } from "../support/lead/properties.ts";
 
-test("a number is read as sign, digits and the place of the point", () => {
-  const read: Record<string, [boolean, string, number | string]> = {
+test("parseDecimal returns a number's sign, digits and decimal point position", () => {
+  const cases: Record<string, [boolean, string, number | string]> = {
     "1": [false, "1", 1],
     "-1.10": [true, "11", 1],
     "0.001": [false, "1", -2],
@@ -20,37 +20,40 @@ test("a number is read as sign, digits and the place of the point", () => {
     "1e00000000000000000005": [false, "1", 6],
     "1e-000999999999999999": [false, "1", -999999999999998],
   };
-  for (const [text, [negative, digits, point]] of Object.entries(read)) {
-    assert.deepEqual(readDecimal(text), { negative, digits, point }, text);
+  for (const [text, [isNegative, digits, point]] of Object.entries(cases)) {
+    assert.deepEqual(parseDecimal(text), { isNegative, digits, point }, text);
   }
 });
 
-test("two spellings are read alike exactly when they are the same decimal", () => {
-  const spelledTwice = numberText.chain((text) =>
-    fc.oneof(
-      numberText,
-      fc.nat(9).map((zeros) => respell(text, zeros)),
-      fc.nat(20).map((at) => text.slice(0, at) + "1" + text.slice(at)),
-    ).map((other) => [text, other] as const)
-  );
+test("a cost is the exact decimal, rounded half away from zero, within the range", () => {
+  const nearRange = fc.tuple(
+    fc.constantFrom("", "-"),
+    fc.nat(1001),
+    fc.stringMatching(/^[0459]{1,25}$/),
+    fc.constantFrom("", "e0", "e-1", "E+1", "e-2", "e2"),
+  ).map(([sign, whole, fraction, exponent]) => `${sign}${whole}.${fraction}${exponent}`);
   fc.assert(
-    fc.property(spelledTwice, ([text, other]) => {
-      fc.pre(/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(other));
-      assert.equal(spell(text) === spell(other), areEqual(text, other), `${text} and ${other}`);
+    fc.property(fc.oneof(numberText, nearRange), (text) => {
+      assert.equal(toCents(text), centsByDefinition(text), text);
     }),
-    runs,
+    { numRuns: runs.numRuns * 5 },
   );
 });
 
-function spell(text: string): string {
-  const { negative, digits, point } = readDecimal(text);
-  return `${negative}:${digits}:${point}`;
-}
+test("exponents of any length are read exactly", () => {
+  assert.equal(toCents(`1e${"9".repeat(65_000)}`), null);
+  assert.equal(toCents(`1e-${"9".repeat(65_000)}`), null);
+  assert.equal(toCents(`0.${"0".repeat(60_000)}1e60004`), null);
+  assert.equal(toCents(`0.${"0".repeat(60_000)}1e60001`), 100);
+  assert.equal(toCents(`1${"0".repeat(60_000)}e-${"0".repeat(5_000)}60000`), 100);
+});
 
-/** The same number with zeros added to its fraction and `zeros` moved into its exponent. */
-function respell(text: string, zeros: number): string {
-  const [mantissa = "", exponent = "0"] = text.split(/[eE]/);
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  return `${whole}${fraction}.${"0".repeat(zeros + 1)}e${Number(exponent) - fraction.length}`
-    .replace(/^(-?)0+(?=\d)/, "$1");
+function centsByDefinition(text: string): number | null {
+  const { units, scale } = exactly(text);
+  // value × 1000 × 10^k as an integer, to see half cents exactly.
+  const up = scale < 0n ? -scale : 0n;
+  const divisor = 10n ** (scale < 0n ? 0n : scale);
+  const twiceCents = units * 10n ** up * 200n;
+  const rounded = units < 0n ? 0n : (twiceCents + divisor) / (2n * divisor);
+  return rounded >= 1n && rounded <= 99_999n ? Number(rounded) : null;
 }

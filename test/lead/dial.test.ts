@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dialable } from "../../src/lead/dial.ts";
+import { parseDialableNumber } from "../../src/lead/dial.ts";
 
 const cases: readonly (readonly [sent: string, country: string, uri: string | null, shown?: string])[] = [
   ["+15035550100", "US", "tel:+15035550100", "(503) 555-0100"],
   ["(503) 555-0100", "CA", "tel:+15035550100", "(503) 555-0100"],
-  // Normalized, whether or not it exists.
+  // Normalized without checking that the number exists.
   ["+15551234567", "US", "tel:+15551234567", "(555) 123-4567"],
   ["+15035550100", "CH", "tel:+15035550100", "+1 503 555 0100"],
   ["+15035550100", "Freedonia", "tel:+15035550100", "+1 503 555 0100"],
   ["+41 44 668 18 00", "US", "tel:+41446681800", "+41 44 668 18 00"],
   ["044 668 18 00", "CH", "tel:+41446681800", "044 668 18 00"],
   ["044 668 18 00", "US", null],
-  // A German number is written with its zero: without it might be another country's.
+  // Without its leading zero, a German number could be another country's.
   ["5035550100", "DE", null],
   ["+41 44", "CH", null],
   ["12", "US", null],
-  // Ofcom keeps it for films: the library does not find it valid, and it can be dialled.
+  // Reserved by Ofcom for drama: invalid for the library, but dialable.
   ["+44 7700 900123", "US", "tel:+447700900123", "+44 7700 900123"],
   ["011 41 44 668 18 00", "US", "tel:+41446681800", "+41 44 668 18 00"],
   ["00 41 44 668 18 00", "CH", "tel:+41446681800", "044 668 18 00"],
-  // Nobody can dial it so in the United States.
+  // 00 is not the international prefix of the United States.
   ["00 41 44 668 18 00", "US", null],
   ["41 44 668 18 00", "CH", null],
   ...["x12", "X 12", "ext 12", ", ext. 12", "extension: 12", "#12", ";ext=12", "- poste 12"].map((end) =>
@@ -36,7 +36,7 @@ const cases: readonly (readonly [sent: string, country: string, uri: string | nu
   ["+15035550100".padStart(129), "US", null],
 ];
 for (const [sent, country, uri, shown] of cases) {
-  test(`${JSON.stringify(sent.trim())} of ${country} is ${uri === null ? "not dialled" : `${uri}, ${shown}`}`, () => {
-    assert.deepEqual(dialable(sent, country), uri === null ? null : { uri, shown });
+  test(`${JSON.stringify(sent.trim())} in ${country} ${uri === null ? "is not dialable" : `dials ${uri}`}`, () => {
+    assert.deepEqual(parseDialableNumber(sent, country), uri === null ? null : { uri, display: shown });
   });
 }

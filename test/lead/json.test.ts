@@ -2,21 +2,23 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import {
-  decode,
+  arrayElements,
+  decodeString,
   isObject,
   members,
+  minifyJson,
   parseMembers,
   parseObject,
+  removeNul,
   replaceLoneSurrogates,
   stringEnd,
-  withoutNul,
 } from "../../src/lead/json.ts";
 import { literalOf, messyText, runs } from "../support/lead/properties.ts";
 
 const depthMax = 64;
 const space = fc.string({ unit: fc.constantFrom(..." \t\r\n"), maxLength: 2 });
 
-/** The text of a JSON value with random white space, escapes and duplicate names. */
+/** Generates JSON texts with random white space, escapes and duplicate names. */
 const valueText = fc.letrec<{ value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
@@ -38,24 +40,15 @@ const valueText = fc.letrec<{ value: string; object: string }>((tie) => ({
   ),
 }));
 
-test("an object is parsed as JSON.parse parses it", () => {
+test("an object is parsed as JSON.parse parses it, and any other text is null", () => {
   fc.assert(
-    fc.property(valueText.object, (text) => {
-      assert.deepEqual(parseObject(text, depthMax), JSON.parse(text));
-    }),
-    runs,
-  );
-});
-
-test("what JSON.parse refuses, or what is no object, is null", () => {
-  fc.assert(
-    fc.property(fc.oneof(messyText, fc.json(), valueText.value), (text) => {
+    fc.property(fc.oneof(messyText, fc.json(), valueText.value, valueText.object), (text) => {
       let expected: unknown = null;
       try {
         const value = JSON.parse(text);
         if (isObject(value)) expected = value;
       } catch {
-        // Null it is.
+        // Stays null.
       }
       assert.deepEqual(parseObject(text, depthMax), expected);
     }),
@@ -63,7 +56,7 @@ test("what JSON.parse refuses, or what is no object, is null", () => {
   );
 });
 
-/** Texts that are nearly JSON: some pieces of one are exchanged, doubled or gone. */
+/** Generates texts that are almost JSON: pieces of an object are replaced, inserted or deleted. */
 const nearlyObject = fc.tuple(
   valueText.object,
   fc.array(
@@ -77,7 +70,7 @@ const nearlyObject = fc.tuple(
   }, text)
 );
 
-test("members are parsed as the object is parsed, and of no text that is not one", () => {
+test("parseMembers accepts the texts that parseObject accepts, with the same values", () => {
   const check = (text: string) => {
     const object = parseObject(text, depthMax);
     const parsed = parseMembers(text, depthMax);
@@ -92,50 +85,17 @@ test("members are parsed as the object is parsed, and of no text that is not one
   };
   fc.assert(fc.property(valueText.object, check), runs);
   fc.assert(fc.property(nearlyObject, check), { numRuns: 10 * runs.numRuns });
-  for (
-    const text of [
-      ...[
-        "",
-        "{",
-        "}",
-        "[]",
-        "1",
-        '"a"',
-        "{}",
-        " {} ",
-        "{}x",
-        "{,}",
-        '{"a"}',
-        '{"a":}',
-        '{"a":1',
-        '{"a":1,}',
-      ],
-      ...[
-        '{"a" 1}',
-        '{"a":1 2}',
-        '{"a":[}',
-        '{"a":{]}',
-        '{"a":[1}',
-        '{"a":1]',
-        '{"a":1}}',
-        "{a:1}",
-        '{"a":01}',
-      ],
-      ...['{"a":"\n"}', '{"a":"b}', '{"a:1}', '{"a":1;"b":2}', '{"a":[},"b":{]}', "{1:2}", '{"a":undefined}'],
-      ...[`{"a":${"[".repeat(63)}${"]".repeat(63)}}`, `{"a":${"[".repeat(64)}${"]".repeat(64)}}`],
-    ]
-  ) check(text);
 });
 
-test("mending escapes gives the well-formed text and touches nothing else", () => {
+test("replacing lone surrogates makes the text well-formed and changes nothing else", () => {
   const unit = fc.constantFrom("\ud83d", "\ude00", "😀", "\\", '"', "u", "d", "8", "\n", "a");
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 12 }).chain(literalOf), (literal) => {
-      const mended = replaceLoneSurrogates(literal);
-      assert.equal(JSON.parse(mended), JSON.parse(literal).toWellFormed());
-      if (JSON.parse(literal).isWellFormed()) assert.equal(mended, literal);
-      assert.equal(replaceLoneSurrogates(mended), mended);
-      assert.equal(decode(literal), JSON.parse(mended));
+      const fixed = replaceLoneSurrogates(literal);
+      assert.equal(JSON.parse(fixed), JSON.parse(literal).toWellFormed());
+      if (JSON.parse(literal).isWellFormed()) assert.equal(fixed, literal);
+      assert.equal(replaceLoneSurrogates(fixed), fixed);
+      assert.equal(decodeString(literal), JSON.parse(fixed));
     }),
     runs,
   );
@@ -146,15 +106,15 @@ test("mending escapes gives the well-formed text and touches nothing else", () =
   assert.equal(replaceLoneSurrogates('"\\\\ud83d \\n \\u0041"'), '"\\\\ud83d \\n \\u0041"');
 });
 
-test("escapes of U+0000 are taken out, and nothing that only looks like one", () => {
-  assert.equal(withoutNul('{"a\\u0000":"x\\u0000\\u0000y"}'), '{"a":"xy"}');
+test("removeNul removes escapes of U+0000 and no text that resembles one", () => {
+  assert.equal(removeNul('{"a\\u0000":"x\\u0000\\u0000y"}'), '{"a":"xy"}');
   for (const text of ['"\\\\u0000"', '"\\u0001"', '"plain"']) {
-    assert.equal(withoutNul(text), text);
+    assert.equal(removeNul(text), text);
   }
-  assert.equal(withoutNul('"\\\\\\u0000\\n"'), '"\\\\\\n"');
+  assert.equal(removeNul('"\\\\\\u0000\\n"'), '"\\\\\\n"');
 });
 
-test("a string ends at the first quotation mark that no odd run of backslashes precedes", () => {
+test("a string ends at the first unescaped quotation mark", () => {
   assert.equal(stringEnd('"a" "b"', 0), 3);
   assert.equal(stringEnd('"a" "b"', 4), 7);
   assert.equal(stringEnd('"\\"" "', 0), 4);
@@ -162,4 +122,35 @@ test("a string ends at the first quotation mark that no odd run of backslashes p
   assert.equal(stringEnd('"\\\\\\" " "', 0), 7);
   assert.equal(stringEnd('"', 0), 1);
   assert.equal(stringEnd('"abc\\"', 0), 6);
+});
+
+test("the arrayElements of an array are returned verbatim", () => {
+  assert.deepEqual(arrayElements("[]"), []);
+  assert.deepEqual(arrayElements(" [ \n ] "), []);
+  assert.deepEqual(arrayElements(' [ 1.10 ,"],[" , {"a":[1, 2]} ,[ ],null] '), [
+    "1.10",
+    '"],["',
+    '{"a":[1, 2]}',
+    "[ ]",
+    "null",
+  ]);
+});
+
+test("minifyJson removes white space and preserves digits, escapes and order", () => {
+  assert.equal(
+    minifyJson(' { "b" : 1.10 ,\r\n\t"a" : [ 12345678901234567890 , "x \\" y\\\\" , "\\u0000" ] }\n'),
+    '{"b":1.10,"a":[12345678901234567890,"x \\" y\\\\","\\u0000"]}',
+  );
+  assert.equal(minifyJson(" "), "");
+  assert.equal(minifyJson('"never closed'), '"never closed');
+});
+
+test("minifyJson and arrayElements accept any value with any indentation", () => {
+  fc.assert(fc.property(fc.jsonValue(), fc.constantFrom(0, 1, "\t", "  \n"), (value, indent) => {
+    const text = JSON.stringify(value, null, indent as string | number);
+    assert.equal(minifyJson(text), JSON.stringify(value));
+    if (Array.isArray(value)) {
+      assert.deepEqual(arrayElements(text).map(minifyJson), value.map((element) => JSON.stringify(element)));
+    }
+  }));
 });

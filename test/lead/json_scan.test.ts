@@ -3,10 +3,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { limits } from "../../src/contract/limits.ts";
 import { findJsonFault, jsonFaults } from "../../src/lead/body_fault.ts";
+import { parseMembers } from "../../src/lead/json.ts";
 import { messyText, numberText, runs } from "../support/lead/properties.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
-/** Texts with the index at which they break. */
+/** Malformed texts, each with the index of its fault. */
 const broken: Readonly<Record<string, readonly (readonly [string, number])[]>> = {
   trailing_comma: [['{"a":1,}', 6], ['{"a":1,\n}', 6], ["[1,]", 2], ['{"a":[{},]}', 8]],
   stray_comma: [["{,}", 1], ["[,]", 1], ['{"a":1,,}', 7], ["[1,,2]", 3]],
@@ -43,21 +44,24 @@ const broken: Readonly<Record<string, readonly (readonly [string, number])[]>> =
   text_after_end: [["{} x", 3], ["{}{}", 2], ["1 2", 2], ["{}}", 2]],
   too_deep: [["[".repeat(limits.jsonDepthMax + 1), limits.jsonDepthMax]],
   byte_order_mark: [["\ufeff{}", 0], ["{\ufeff}", 1], ["{}\ufeff", 2]],
-  strange_space: [["\u00a0{}", 0], ['{\u200b"a":1}', 1], ['{"a":\u30001}', 5]],
+  invalid_space: [["\u00a0{}", 0], ['{\u200b"a":1}', 1], ['{"a":\u30001}', 5]],
   no_json: [["hello", 0], ["}", 0], ["]", 0], [",", 0], ["first_name: Ada", 0], ["@", 0]],
 };
 
 for (const [kind, texts] of Object.entries(broken)) {
-  test(`a fault is found where it stands: ${kind}`, () => {
-    for (const [text, at] of texts) assert.deepEqual(findJsonFault(text), { kind, at }, text);
+  test(`${kind} is found at its index`, () => {
+    for (const [text, at] of texts) {
+      assert.deepEqual(findJsonFault(text), { kind, at }, text);
+      assert.equal(parseMembers(text, limits.jsonDepthMax), null, text);
+    }
   });
 }
 
-test("every kind of fault is tried", () => {
+test("every kind of fault has a case", () => {
   assert.deepEqual(Object.keys(broken).sort(), Object.keys(jsonFaults).sort());
 });
 
-/** What `JSON.parse` and the bound of depth say together. */
+/** Whether `JSON.parse` accepts the text and its depth is within the limit. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -88,7 +92,7 @@ const piece = fc.oneof(
   messyText,
 );
 
-test("a fault is found exactly in what JSON.parse refuses, in any text", () => {
+test("a text has a fault exactly when JSON.parse refuses it", () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
       const text = pieces.join("");
@@ -100,7 +104,7 @@ test("a fault is found exactly in what JSON.parse refuses, in any text", () => {
   );
 });
 
-test("a fault is found exactly in what JSON.parse refuses, in leads with a change in them", () => {
+test("an edited lead has a fault exactly when JSON.parse refuses it", () => {
   const bodies = fc.oneof(fc.constantFrom(...vectors.map(({ body }) => body)), fc.json());
   fc.assert(
     fc.property(bodies, fc.nat(), fc.nat(12), piece, (body, at, length, put) => {

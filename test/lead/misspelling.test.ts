@@ -11,7 +11,7 @@ const detailOf = (body: object) => {
 };
 const [first_name, last_name, phone] = ["Ada", "Lovelace", "415-555-0123"];
 
-test("a misspelled required field is named with the one that is meant", () => {
+test("detail names a misspelled required field and the correct one", () => {
   const names = {
     first_name: ["firstName", "FIRST_NAME", "First Name", "fname", "given-name", "frist_name", "first_nam"],
     last_name: ["lastName", "surname", "family_name", "lastnam", "Apellidos", "lats_name"],
@@ -36,13 +36,13 @@ test("a misspelled required field is named with the one that is meant", () => {
   }
 });
 
-test("nothing is guessed where nothing comes near, nor for a key check, nor for a lead that lacks nothing", () => {
+test("nothing is suggested for a key check, a complete lead or names that resemble no field", () => {
   assert.equal(detailOf({}), undefined);
   assert.equal(detailOf({ first_name: " ", last_name, phone }), undefined);
   assert.equal(detailOf({ last_name, phone, campaign: "spring", host: "x", score: 1 }), undefined);
   assert.equal(
     detailOf({ first_name, last_name, phone, firstName: "x", zip: "9".repeat(21) }),
-    "zip has 21 characters; 20 are allowed",
+    "zip has 21 characters; at most 20 are allowed",
   );
   assert.equal(
     validate(JSON.stringify({ first_name, last_name, phone, phone_number: "x" }), areas).kind,
@@ -50,24 +50,27 @@ test("nothing is guessed where nothing comes near, nor for a key check, nor for 
   );
 });
 
-test("what stands in a required field's stead is named for a form as well, and none that the form requires itself", () => {
-  const told = (posted: readonly string[], required: readonly string[], missing = required) =>
+test("a form's detail names a misspelled field, unless the form requires a field of that name", () => {
+  const suggestion = (posted: readonly string[], required: readonly string[], missing = required) =>
     formMisspelling(posted, { required, missing })?.detail;
-  assert.equal(told(["Email"], ["email"]), "Email is no field that the form requires; email is");
-  assert.equal(told(["mail"], ["your-email"]), "mail is no field that the form requires; your-email is");
+  assert.equal(suggestion(["Email"], ["email"]), "Email is not a required field of the form; email is");
   assert.equal(
-    told(["rooff_type"], ["roof_type"]),
-    "rooff_type is no field that the form requires; roof_type is",
+    suggestion(["mail"], ["your-email"]),
+    "mail is not a required field of the form; your-email is",
   );
-  assert.equal(told(["email"], ["email", "mail"], ["mail"]), undefined);
-  assert.equal(told(["message"], ["name"]), undefined);
+  assert.equal(
+    suggestion(["rooff_type"], ["roof_type"]),
+    "rooff_type is not a required field of the form; roof_type is",
+  );
+  assert.equal(suggestion(["email"], ["email", "mail"], ["mail"]), undefined);
+  assert.equal(suggestion(["message"], ["name"]), undefined);
   assert.equal(
     formMisspelling(["Email"], { required: ["email"], missing: ["email"] })?.reason,
     "misspelled email",
   );
 });
 
-test("an unknown name of an accepted lead has a likely field, by its known names or within two letters, and none that is taken", () => {
+test("the likely field of an unknown name is an alias or at most two letters away, and is not already set", () => {
   const free = () => true;
   const likely = {
     zipcode: "zip",
@@ -82,7 +85,7 @@ test("an unknown name of an accepted lead has a likely field, by its known names
   assert.equal(likelyField("zipcode", (field) => field !== "zip"), null);
 });
 
-test("however many names are sent, a hundred are looked at", () => {
+test("only the first hundred names are checked", () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`other${n}`, 1]));
   assert.equal(detailOf({ last_name, phone, ...many, firstName: first_name }), undefined);
   assert.equal(
@@ -91,7 +94,7 @@ test("however many names are sent, a hundred are looked at", () => {
   );
 });
 
-test("a required name without a Latin letter, and a sent one of other signs, stand for nothing", () => {
+test("names without Latin letters match nothing", () => {
   const required = ["電話", "phone"];
   assert.equal(formMisspelling(["phoné☃", "電"], { required, missing: required }), null);
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Person, personByEmail, personByPhone, type StoredTexts } from "../../src/lead/person.ts";
+import fc from "fast-check";
+import {
+  contactsOf,
+  type Person,
+  personByEmail,
+  personByPhone,
+  type StoredTexts,
+} from "../../src/lead/person.ts";
 
 const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
 const json = (value: unknown) => JSON.stringify(value);
@@ -22,16 +29,16 @@ function all(person: Person, relation: string, cases: readonly Case[]): void {
     const whole = { ...nothing, ...texts };
     assert.equal(person.relation(whole), relation, what);
     if (relation === "none") continue;
-    // What the store finds has to hold everything that counts.
+    // The store's search must find every text with a relation.
     const found = Object.values(whole).some((text) =>
       text !== null && new RegExp(person.pattern, "u").test(text)
     );
-    assert.ok(found, `${what} is a candidate`);
+    assert.ok(found, `${what} matches the search pattern`);
   }
 }
 
-test("a lead is theirs when the address is a whole value anywhere in it, in any case", () => {
-  all(jane, "theirs", [
+test("a lead is theirs if the address is a complete value anywhere in it, in any case", () => {
+  all(jane, "contact", [
     ["the field", { lead: json({ email: "jane.doe+web@example.com" }) }],
     ["as posted", { raw: json({ email: " JANE.DOE+WEB@EXAMPLE.COM " }) }],
     ["behind a byte order mark", { raw: `\ufeff${json({ email: "jane.doe+web@example.com" })}` }],
@@ -48,26 +55,26 @@ test("a lead is theirs when the address is a whole value anywhere in it, in any 
   ]);
 });
 
-test("a text that only holds the address is a mention", () => {
+test("a text that only contains the address is a mention", () => {
   all(jane, "mention", [
     ["details", { lead: json({ project_details: "Write to jane.doe+web@example.com, please." }) }],
     ["a member's name", { extra: json({ "jane.doe+web@example.com": true }) }],
     ["an Idempotency-Key", { idempotencyKey: "crm:Jane.Doe+Web@example.com" }],
-    ["a member that came twice", {
+    ["a duplicate member", {
       raw: '{"email":"jane.doe+web@example.com","email":"a@b.co"}',
     }],
-    ["no JSON", { raw: "{jane.doe+web@example.com" }],
+    ["malformed JSON", { raw: "{jane.doe+web@example.com" }],
   ]);
 });
 
-test("an address or a number is a mention inside an escaped address of the web, too", () => {
+test("an address or a number in a percent-encoded URL is a mention", () => {
   const page = (query: string) => ({ raw: json({ page_url: `https://shop.example/thanks?${query}` }) });
   all(jane, "mention", [
     ["escaped", page("email=jane.doe%2Bweb%40example.com&utm_source=mail")],
     ["in small letters", page("email=JANE.DOE%2bweb%40example.com")],
     ["only the @", page("email=jane.doe+web%40example.com")],
     [
-      "an address within it",
+      "a nested URL",
       page("next=https%3A%2F%2Fshop.example%2F%3Femail%3Djane.doe%252Bweb%2540example.com"),
     ],
   ]);
@@ -79,8 +86,8 @@ test("an address or a number is a mention inside an escaped address of the web, 
   ]);
 });
 
-test("another address is nobody's mention, however much of it is the same", () => {
-  all(digit, "theirs", [["a digit", { raw: json({ email: "J4NE@example.com" }) }]]);
+test("a similar address is not a mention", () => {
+  all(digit, "contact", [["an address with a digit", { raw: json({ email: "J4NE@example.com" }) }]]);
   all(jane, "none", [
     ["nothing stored", {}],
     ["a longer name", { lead: json({ email: "mary-jane.doe+web@example.com" }) }],
@@ -93,23 +100,23 @@ test("another address is nobody's mention, however much of it is the same", () =
 
 test("an address outside ASCII is found in either case, escaped or not", () => {
   const zoe = known(personByEmail("ZOË@münchen.de"));
-  all(zoe, "theirs", [
+  all(zoe, "contact", [
     ["upper case", { raw: json({ email: "ZOË@MÜNCHEN.DE" }) }],
     ["escaped", { raw: '{"email":"zo\\u00eb@m\\u00fcnchen.de"}' }],
   ]);
-  all(known(personByEmail("i\u0307k@example.com")), "theirs", [
+  all(known(personByEmail("i\u0307k@example.com")), "contact", [
     ["letters that are ASCII in lower case only", { raw: json({ email: "\u0130\u212a@EXAMPLE.COM" }) }],
   ]);
 });
 
-test("what is no address is nobody", () => {
+test("an invalid address identifies nobody", () => {
   for (const text of ["", "us", "@", "a@", "@b", "a@b@c", " \t"]) {
     assert.equal(personByEmail(text), null, text);
   }
 });
 
-test("a lead is theirs when the number is a whole value in any format", () => {
-  all(dialled, "theirs", [
+test("a lead is theirs if the number is a complete value in any format", () => {
+  all(dialled, "contact", [
     ["as normalized", { lead: json({ phone: "+14158675309" }) }],
     ["as posted", { raw: json({ phone: "tel:415.867.5309" }) }],
     ["with slashes that are escaped", { raw: '{"mobile":"415\\/867-5309"}' }],
@@ -117,7 +124,7 @@ test("a lead is theirs when the number is a whole value in any format", () => {
     ["with tabs", { raw: json({ cell: "415\t867\t5309" }) }],
     ["other digits", { extra: json({ cell: "٤١٥٨٦٧٥٣٠٩" }) }],
     ["full-width, escaped", { raw: '{"cell":"\\uff14\\uff11\\uff15 8675309"}' }],
-    ["with an extension, where it was found to be the sender's", {
+    ["with an extension, as the sender's contact", {
       lead: json({ "Your tel.": "415-867-5309 x12" }),
       contact: json({ phone: "415-867-5309 x12", email: null }),
     }],
@@ -125,16 +132,16 @@ test("a lead is theirs when the number is a whole value in any format", () => {
   ]);
 });
 
-test("a text that only holds the number is a mention, and another number is none", () => {
+test("a text that only contains the number is a mention, and another number is not", () => {
   all(dialled, "mention", [
     ["details", { lead: json({ project_details: "Call (415) 867-5309 or 1 415 867 5309." }) }],
     ["with an extension elsewhere", { extra: json({ office: "415-867-5309 ext. 4" }) }],
     ["an Idempotency-Key", { idempotencyKey: "tel:4158675309" }],
   ]);
-  // Ten bare digits may be either country's; with +1 in front they are not.
+  // Ten bare digits match a number of either country; with +1 they are only a mention abroad.
   const abroad: Case[] = [["the same digits abroad", { lead: json({ phone: "4158675309", country: "MX" }) }]];
   all(known(personByPhone("+1 415 867 5309")), "mention", abroad);
-  all(dialled, "theirs", abroad);
+  all(dialled, "contact", abroad);
   all(dialled, "none", [
     ["the next number", { lead: json({ phone: "+14158675308" }) }],
     ["inside a longer one", { extra: json({ order: "941586753091" }) }],
@@ -143,36 +150,36 @@ test("a text that only holds the number is a mention, and another number is none
   ]);
 });
 
-test("a number of another country is found by its digits, however it was stored", () => {
-  all(london, "theirs", [
+test("a number of another country is matched by its digits in any format", () => {
+  all(london, "contact", [
     ["as sent", { lead: json({ phone: "+44 20 7946 0958" }) }],
-    ["otherwise", { lead: json({ phone: "0044-20-7946-0958" }) }],
+    ["with 00 and dashes", { lead: json({ phone: "0044-20-7946-0958" }) }],
     ["without a plus", { extra: json({ tel: "442079460958" }) }],
   ]);
   all(london, "none", [["another", { lead: json({ phone: "+44 20 7946 0959" }) }]]);
   const mexican = known(personByPhone("5512345678"));
-  all(mexican, "theirs", [
+  all(mexican, "contact", [
     ["bare digits, stored as sent", { lead: json({ phone: "55 1234 5678", country: "MX" }) }],
     ["the same digits as a US number", { lead: json({ phone: "+15512345678" }) }],
   ]);
 });
 
-test("a number that can only be compared as text is", () => {
+test("a phone that is not a number is compared as text", () => {
   const flowers = known(personByPhone("1-800-356-9377 FLOWERS"));
-  all(flowers, "theirs", [["as sent", { lead: json({ phone: "1-800-356-9377 FLOWERS" }) }]]);
+  all(flowers, "contact", [["as sent", { lead: json({ phone: "1-800-356-9377 FLOWERS" }) }]]);
   all(flowers, "none", [
     ["another text", { lead: json({ phone: "1-800-356-9378 FLOWERS" }) }],
     ["another number", { lead: json({ phone: "5550001" }) }],
   ]);
 });
 
-test("what has fewer than seven digits is no number", () => {
+test("a phone needs seven digits", () => {
   for (const text of ["", "+", "call me", "867-530"]) assert.equal(personByPhone(text), null, text);
 });
 
-test("what has something around it in the field itself is found at every edge, within its bounds", () => {
+test("an address or number with other text around it in its own field is matched", () => {
   const field = (email: string) => ({ raw: json({ email }) });
-  all(jane, "theirs", [
+  all(jane, "contact", [
     ["in brackets", field("<Jane.Doe+web@example.com>")],
     ["in quotes", field('"jane.doe+web@example.com".')],
     ["after another", field("a@b.example,jane.doe+web@example.com;c@d.example")],
@@ -183,28 +190,47 @@ test("what has something around it in the field itself is found at every edge, w
     ["a longer domain", field("<jane.doe+web@example.com.au>")],
     ["a longer name", field("<mary-jane.doe+web@example.com>")],
   ]);
-  all(jane, "theirs", [[
-    "between many signs",
+  all(jane, "contact", [[
+    "between many punctuation marks",
     field(`${"!?".repeat(9)}jane.doe+web@example.com${"!?".repeat(9)}`),
   ]]);
-  // More signs than anybody has in his name.
+  // More punctuation marks than a real address has.
   all(known(personByEmail("a!b!c!d!e!f!g!h!i!j@example.com")), "mention", [
-    ["signs in the name", field("<a!b!c!d!e!f!g!h!i!j@example.com>")],
+    ["punctuation marks in the name", field("<a!b!c!d!e!f!g!h!i!j@example.com>")],
   ]);
   const phone = (text: string) => ({ raw: json({ phone: text }) });
-  all(dialled, "theirs", [
+  all(dialled, "contact", [
     ["with a country's code", phone("+1 (415) 867-5309 ext 12")],
     ["without spaces", phone("14158675309x12")],
     ["after another", phone("office 5550001111, mobile 415.867.5309")],
     ["followed by another", phone("415 867 5309 / 12 home")],
   ]);
   all(dialled, "none", [["abroad", phone("+4158675309 home")], ["longer", phone("4158675309123 home")]]);
-  all(london, "theirs", [["abroad", phone("tel. +44 20 7946 0958 (home)")]]);
+  all(london, "contact", [["abroad", phone("tel. +44 20 7946 0958 (home)")]]);
 });
 
-test("a value that is longer than any address or number is a text", () => {
+test("a value longer than any address or number is treated as text", () => {
   const long = " ".repeat(1_000);
   all(jane, "mention", [["an address", { extra: json({ x: `jane.doe+web@example.com${long}` }) }]]);
   all(dialled, "mention", [["a number", { extra: json({ x: `4158675309${long}` }) }]]);
   all(dialled, "mention", [["digits", { raw: json({ phone: `${"12 ".repeat(400)} x 4158675309` }) }]]);
+});
+
+test("a post's contacts list each address and number once, however it is written", () => {
+  const lead = { first_name: "Jane", email: "jane@example.com", phone: "+14158675309", zip: "97201" };
+  const raw = { ...lead, email: " JANE@example.com", phone: "(415) 867-5309", order: 12345678 };
+  assert.deepEqual([...contactsOf({ ...nothing, lead: json(lead), raw: json(raw) })], [
+    "email jane@example.com",
+    "phone +14158675309",
+    "number 12345678",
+  ]);
+});
+
+test("a contact never contains a line break or NUL", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.string({ unit: "binary" }), (value, text) => {
+      const contacts = contactsOf({ ...nothing, raw: json({ value, email: text, phone: text }) });
+      for (const contact of contacts) assert.doesNotMatch(contact, /[\n\0]/);
+    }),
+  );
 });

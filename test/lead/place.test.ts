@@ -6,11 +6,11 @@ import { normalizeLine } from "../../src/lead/text.ts";
 import { areas } from "../support/lead/areas.ts";
 import { messyText, runs } from "../support/lead/properties.ts";
 
-/** `text` in some mix of cases. */
+/** Generates `text` in mixed case. */
 const anyCase = (text: string): fc.Arbitrary<string> =>
   fc.mixedCase(fc.constant(text), { toggleCase: (char) => char.toUpperCase() });
 
-test("two characters are upper-cased, whatever they are, and stay two", () => {
+test("a country of two characters is upper-cased and keeps two characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 2, maxLength: 2 }), (text) => {
       const country = normalizeCountry(text);
@@ -25,7 +25,7 @@ test("two characters are upper-cased, whatever they are, and stay two", () => {
   assert.equal(normalizeCountry("😀b"), "😀B");
 });
 
-test("a state of exactly two ASCII letters is upper-cased, any other is left alone", () => {
+test("a state of exactly two ASCII letters is upper-cased, any other is unchanged", () => {
   assert.equal(normalizeState("on"), "ON");
   fc.assert(
     fc.property(fc.oneof(messyText, fc.stringMatching(/^[a-zA-Z]{0,3}$/)), (text) => {
@@ -37,7 +37,7 @@ test("a state of exactly two ASCII letters is upper-cased, any other is left alo
   for (const text of ["éa", "ａｂ", "a\n", "ſs"]) assert.equal(normalizeState(text), text);
 });
 
-test("nine bare digits become ZIP+4 in the US alone", () => {
+test("nine bare digits become ZIP+4 only in the US", () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[0-9]{9}$/), (digits) => {
       const [five, four] = [digits.slice(0, 5), digits.slice(5)];
@@ -52,7 +52,7 @@ test("nine bare digits become ZIP+4 in the US alone", () => {
   }
 });
 
-test("a Canadian code becomes ANA NAN whatever the country", () => {
+test("a Canadian postal code becomes ANA NAN in any country", () => {
   const code = fc.stringMatching(/^[a-zA-Z][0-9][a-zA-Z][ -]?[0-9][a-zA-Z][0-9]$/);
   fc.assert(
     fc.property(code, fc.constantFrom("CA", "US", "FR", "Elsewhere"), (text, country) => {
@@ -65,7 +65,7 @@ test("a Canadian code becomes ANA NAN whatever the country", () => {
   );
 });
 
-test("a project_area folds the same in any case and with any space around it", () => {
+test("a project_area folds to the same term in any case and with any spacing", () => {
   for (const [folded, area] of areas) {
     fc.assert(
       fc.property(anyCase(area), fc.constantFrom("", " ", "\t", "\u3000"), (text, space) => {
@@ -77,7 +77,7 @@ test("a project_area folds the same in any case and with any space around it", (
   assert.equal(areas.size, 37);
 });
 
-test("folding a second time, or a term that is a normal line, changes nothing more", () => {
+test("folding is idempotent, also after normalization", () => {
   fc.assert(
     fc.property(messyText, (text) => {
       const folded = foldArea(text);

@@ -5,7 +5,7 @@ import { validate } from "../../src/lead/validate.ts";
 import { areas } from "../support/lead/areas.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
-/** A case of `test/vectors/lead.json`: `lead` and what goes with it, or `fields`, as `kind` says. */
+/** A case of `test/vectors/lead.json`; `kind` decides which members it has. */
 interface Vector {
   readonly name: string;
   readonly body: string;
@@ -19,7 +19,7 @@ interface Vector {
 }
 
 for (const { name, body, ...expected } of vectors as Vector[]) {
-  test(`vector: ${name}`, () => {
+  test(name, () => {
     const { reason: _, ...verdict } = { reason: "", ...validate(body, areas) };
     assert.deepEqual(verdict, expected);
     if (verdict.kind === "valid") {

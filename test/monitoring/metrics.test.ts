@@ -5,30 +5,32 @@ import { test } from "node:test";
 import { actionsMetrics, type Metric, processMetrics, serviceMetrics } from "../../src/observe/metrics.ts";
 import { atEnd } from "../support/at_end.ts";
 import { get } from "../support/client.ts";
-import { actionsStand } from "../support/faults/delivery_stand.ts";
+import { actionsFixture } from "../support/faults/delivery_fixture.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { until } from "../support/until.ts";
-import { lead } from "../support/world.ts";
+import { lead } from "../support/test_env.ts";
 
-const stand = await actionsStand({ actionsEnv: { ACTIONS_OPS_LISTEN: "127.0.0.1:0" } });
+const fixture = await actionsFixture({ actionsEnv: { ACTIONS_OPS_LISTEN: "127.0.0.1:0" } });
 const backups = temporaryFolder("backups");
 const runtime = temporaryFolder("runtime");
 for (const file of [join(backups, "stamp"), join(backups, "verified")]) writeFileSync(file, "");
 writeFileSync(join(runtime, "failures"), "exit-code\nwatchdog\n");
-const server = await stand.start({ OPS_BACKUP_MARKS_DIR: backups, RUNTIME_DIRECTORY: runtime });
+const server = await fixture.start({ OPS_BACKUP_MARKS_DIR: backups, RUNTIME_DIRECTORY: runtime });
 atEnd(() => server.kill());
 
 const tell = async (url: string) => (await get(`${url}/metrics`, { localAddress: "127.0.0.1" })).text;
 const ops = server.urls.ops as string;
-const actionsUrl = String(stand.actions.logs.find(({ surface }) => surface === "ops")?.url);
+const actionsUrl = String(fixture.actions.logs.find(({ surface }) => surface === "ops")?.url);
 
-test("every metric of the table is told, by the process that it names, with its kind and labels, and no other", async () => {
-  await stand.tier.down();
-  const key = await stand.routed();
+test("every documented metric is exported by the process it names, with its kind and labels, and no other metric is", async () => {
+  await fixture.tier.down();
+  const key = await fixture.routed();
   // A busy machine may answer 503 just after a start.
-  await until(async () => (await stand.world.intake({ key: key.text, body: lead() }, server)).status === 202);
+  await until(async () =>
+    (await fixture.testEnv.intake({ key: key.text, body: lead() }, server)).status === 202
+  );
   await until(async () => /lead_tier_failures_total\{cause="refused"\} [1-9]/.test(await tell(ops)));
-  await stand.tier.up();
+  await fixture.tier.up();
   await until(async () =>
     /lead_effects_total\{kind="email",outcome="done"\} [1-9]/.test(await tell(actionsUrl))
   );
@@ -47,7 +49,7 @@ test("every metric of the table is told, by the process that it names, with its 
   }
 });
 
-test("how the process before failed, when backups succeeded and which timeline is written are told", async () => {
+test("the metrics report the previous exit, the last successful backup and the current timeline", async () => {
   await until(async () => /^lead_database_timeline 1$/m.test(await tell(ops)));
   const text = await tell(ops);
   assert.deepEqual(text.match(/^lead_last_failure\{.*/gm), ['lead_last_failure{result="watchdog"} 1']);

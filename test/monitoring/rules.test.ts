@@ -39,11 +39,11 @@ test("promtool and amtool accept the rules, the samples and the dashboard's quer
   passes("promtool", "check", "rules", file);
 });
 
-test("every alert fires just over its limit, and none at it", () => {
+test("every alert fires just above its threshold and not at it", () => {
   passes("promtool", "test", "rules", path("test/monitoring/rules_test.yml"));
 });
 
-test("the alerts and the dashboard name only metrics that exist, with labels that these have", () => {
+test("the alerts and the dashboard use only existing metrics and labels", () => {
   const told = new Set(Object.keys(metrics));
   const base = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
   const expressions = [rules.replaceAll(/^ +(summary|description|runbook_url):.*$/gm, ""), ...queries].join(
@@ -60,7 +60,7 @@ test("the alerts and the dashboard name only metrics that exist, with labels tha
   }
 });
 
-test("Alertmanager's sample silences known alerts only, and a page alone calls at night", () => {
+test("Alertmanager's sample inhibits only existing alerts and pages only for severity page", () => {
   const sample = read("scripts/monitoring/alertmanager.yml");
   const named = [...sample.matchAll(/alertname=~?"([^"]+)"/g)].flatMap(([, names = ""]) => names.split("|"));
   assert.deepEqual(named.filter((name) => !alerts.includes(name)), []);
@@ -69,14 +69,14 @@ test("Alertmanager's sample silences known alerts only, and a page alone calls a
   assert.equal(passes("amtool", "config", "routes", "test", file, "severity=ticket"), "tickets");
 });
 
-test("every alert has a section in the runbook, to which it links, and every section an alert", () => {
+test("every alert links to its runbook section, and every section has an alert", () => {
   const sections = [...runbook.matchAll(/^## (.*)$/gm)].map(([, name = ""]) => name);
   assert.deepEqual(sections.toSorted(), alerts.toSorted());
   const links = [...rules.matchAll(/runbook\.md#(\w+)/g)].map(([, name]) => name);
   assert.deepEqual(links, alerts.map((name) => name.toLowerCase()));
 });
 
-test("the commands of ctl in the runbook are commands of ctl, and its SQL is SQL", async () => {
+test("the runbook's ctl commands parse and its SQL runs", async () => {
   const { databaseUrl, sql } = await openStore();
   const commands = [...runbook.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text.replaceAll("\n", " "));
   const lines = new Set(commands.filter((text) => text.startsWith("sudo lead-ctl ")));
@@ -97,6 +97,6 @@ test("the commands of ctl in the runbook are commands of ctl, and its SQL is SQL
   }
   const statements = new Set(commands.flatMap((text) => /psql lead_intake -c "(.*)"$/.exec(text)?.[1] ?? []));
   assert.ok(statements.size > 6);
-  // Explained, not run: one of them ends sessions of other tests.
+  // Explained instead of run, because one of them ends other tests' sessions.
   for (const statement of statements) await sql.unsafe(`explain ${statement}`);
 });

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/folder.ts";
 
 const folder = temporaryFolder("log");
 
-/** A pipe whose reader is this process: it takes 64 KiB and then no more until it is read. */
+/** Opens a pipe to this process. It accepts 64 KiB until it is read. */
 function openPipe(name: string) {
   const path = join(folder, name);
   execFileSync("mkfifo", [path]);
@@ -30,7 +30,7 @@ function openPipe(name: string) {
   return { fd, read };
 }
 
-test("what a terminal obeys or does not show is escaped, and read back as it was", () => {
+test("control and invisible characters are escaped and read back unchanged", () => {
   const lines: string[] = [];
   const request_id = "a\u202eb\u2028c\u2029\u200d\u{e0041}é";
   createLog({ push: (line) => lines.push(line) }, () => new Date(0)).info("request", { request_id });
@@ -39,7 +39,7 @@ test("what a terminal obeys or does not show is escaped, and read back as it was
   assert.equal(JSON.parse(line).request_id, request_id);
 });
 
-test("a reader that stops for a while gets every line once, whole and in order, and drain waits for it", async () => {
+test("a paused reader receives every line once, whole and in order, and drain waits for it", async () => {
   const { fd, read } = openPipe("slow");
   const writer = new BufferedLines(fd);
   const lines = Array.from({ length: 2000 }, (_, n) => `${n} `.padEnd(100, "x"));
@@ -57,7 +57,7 @@ test("a reader that stops for a while gets every line once, whole and in order, 
   closeSync(fd);
 });
 
-test("when the reader stops for good, lines beyond 8 MiB are dropped, and their number is told later", async () => {
+test("once 8 MiB wait for a stalled reader, lines are dropped and their number is logged later", async () => {
   const { fd, read } = openPipe("stopped");
   const writer = new BufferedLines(fd);
   const line = "x".repeat(1024);
@@ -73,7 +73,7 @@ test("when the reader stops for good, lines beyond 8 MiB are dropped, and their 
   closeSync(fd);
 });
 
-test("a reader that is gone stops nothing", async () => {
+test("a closed output stops nothing", async () => {
   const path = join(folder, "gone");
   const fd = openSync(path, "w");
   const writer = new BufferedLines(fd);
@@ -88,7 +88,7 @@ test("a reader that is gone stops nothing", async () => {
   });
 });
 
-test("of a stack, the frames alone are kept: no line of the message, however many it has", () => {
+test("a logged stack contains only frames, whatever the message contains", () => {
   const error = new Error("Zlead\nAda Lovelace\nat Zhome, +15551234567");
   const frames = stackFrames(error);
   assert.match(frames, /^ +at .*log\.test\.ts/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "../../src/observe/registry.ts";
 
-test("quotes, backslashes and line breaks in a label are escaped, and in the help", () => {
+test("quotes, backslashes and line breaks are escaped in labels and help", () => {
   const registry = new Registry();
   registry.counter({ name: "e_total", help: "a\\b\nc", labels: ["x"] }).add(1, { x: '"\\\n' });
   assert.deepEqual(registry.text().split("\n"), [
@@ -13,7 +13,7 @@ test("quotes, backslashes and line breaks in a label are escaped, and in the hel
   ]);
 });
 
-test("a family does not grow beyond its bound, whatever the labels; what it has goes on counting", () => {
+test("a family stops adding label sets at its maximum and keeps counting those it has", () => {
   const registry = new Registry();
   const counter = registry.counter({ name: "n_total", help: "N.", labels: ["x"] });
   const histogram = registry.histogram({ name: "n_seconds", help: "N.", labels: ["x"] }, [1]);

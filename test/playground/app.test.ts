@@ -8,11 +8,11 @@ import type { Browser, BrowserContextOptions, Page, Request } from "playwright-c
 import { documents } from "../../src/documents/published.ts";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
 import { keyCheck } from "../../src/documents/guidance.ts";
-import type { Answer } from "../../src/playground/answer.ts";
-import { freshKey, World } from "../support/world.ts";
+import type { IntakeResponse } from "../../src/playground/response.ts";
+import { freshKey, TestEnv } from "../support/test_env.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
-import { body as generatedBody } from "../support/playground/bodies.ts";
+import { body as generatedBody } from "../support/lead/bodies.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
@@ -23,13 +23,13 @@ const examples: Readonly<Record<string, Example>> = { ...leadExamples, ...flagEx
 await testPage();
 
 async function testPage(): Promise<void> {
-  const world = await World.open();
-  const server = await world.start();
-  const key = await world.issue();
+  const testEnv = await TestEnv.open();
+  const server = await testEnv.start();
+  const key = await testEnv.issue();
   const browser: Browser = await startBrowser();
   atEnd(() => browser.close());
 
-  /** What the pages have asked for, complained of, and thrown. */
+  /** The pages' requests, console messages and errors. */
   const requests: Request[] = [];
   const complaints: string[] = [];
 
@@ -50,7 +50,7 @@ async function testPage(): Promise<void> {
   const page = await open();
   const body = page.locator("#body");
   const status = page.locator("#status strong");
-  /** What the page says once it has seen the last input: a frame later. */
+  /** Waits one frame, after which the page has processed the last input. */
   const settled = () =>
     page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
   async function type(text: string): Promise<string> {
@@ -58,20 +58,20 @@ async function testPage(): Promise<void> {
     await settled();
     return await status.innerText();
   }
-  /** The very script of the page answers bodies; UTF-8 in base64, so that nothing on the way touches them. */
-  async function answersTo(bodies: readonly string[]): Promise<Answer[]> {
+  /** Calls the page's own script with bodies in base64, so that nothing changes them on the way. */
+  async function answersTo(bodies: readonly string[]): Promise<IntakeResponse[]> {
     const sent = bodies.map((text) => Buffer.from(text).toString("base64"));
     return await page.evaluate(async ({ sent, terms }) => {
       const script = document.querySelector("script[src]") as HTMLScriptElement;
-      const { answerOf } = await import(script.src);
+      const { responseTo } = await import(script.src);
       const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
       return sent.map((text) =>
-        answerOf(utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0))), terms)
+        responseTo(utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0))), terms)
       );
     }, { sent, terms: areaTerms });
   }
 
-  test("every vector has its answer in the browser", async () => {
+  test("every vector gets its verdict in the browser", async () => {
     const answers = await answersTo(vectors.map(({ body }) => body.toWellFormed()));
     for (const [index, { name, body: _, ...expected }] of vectors.entries()) {
       const { reason: _reason, ...found } = { reason: "", ...answers[index]?.validation };
@@ -80,7 +80,7 @@ async function testPage(): Promise<void> {
     }
   });
 
-  test("2,000 generated bodies get the same answer in the browser and on the server", async (t) => {
+  test("2,000 generated bodies get the same response in the browser and from the server", async (t) => {
     const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31);
     t.diagnostic(`FC_SEED=${seed}`);
     const bodies = fc.sample(generatedBody, { numRuns: 2_000, seed });
@@ -89,7 +89,7 @@ async function testPage(): Promise<void> {
       const some = bodies.slice(start, start + 250);
       const [here, there] = await Promise.all([answersTo(some), Promise.all(some.map(throughServer))]);
       for (const [index, answer] of there.entries()) {
-        const found = inBrowser(here[index] as Answer);
+        const found = inBrowser(here[index] as IntakeResponse);
         assert.deepEqual(found, answer, JSON.stringify(some[index]));
         seen[answer.status] = (seen[answer.status] ?? 0) + 1;
       }
@@ -98,34 +98,34 @@ async function testPage(): Promise<void> {
     for (const status of [202, 400, 422]) assert.ok((seen[status] ?? 0) > 60, `${status} is among them`);
   });
 
-  /** What the server answers and stores. */
+  /** Returns the server's response and what it stored. */
   async function throughServer(text: string) {
     const headers = { "Idempotency-Key": freshKey() };
-    const { status, json } = await world.intake({
+    const { status, json } = await testEnv.intake({
       key: key.text,
       body: new TextEncoder().encode(text),
       headers,
     });
     if (status !== 202) return { status, error: json.error, fields: json.fields, detail: json.detail };
-    const { lead, extra, flags } = await world.event(json.event_id);
+    const { lead, extra, flags } = await testEnv.event(json.event_id);
     assert.deepEqual(json.flags, flags);
     return { status, lead, extra, flags };
   }
 
-  function inBrowser({ status, body, validation }: Answer) {
+  function inBrowser({ status, body, validation }: IntakeResponse) {
     if (validation?.kind !== "valid") {
       return { status, error: body.error, fields: body.fields, detail: body.detail };
     }
     return { status, lead: validation.lead, extra: validation.extra, flags: body.flags };
   }
 
-  test("the answer that is shown is the server's: status, headers, body", async () => {
+  test("the shown response has the server's status, headers and body", async () => {
     for (const [name, { body: text, idempotencyKey }] of Object.entries(examples)) {
       await page.locator("#example").selectOption(name);
       await settled();
       const shown = await page.locator("#response").innerText();
       const headers = { "Idempotency-Key": idempotencyKey ?? freshKey() };
-      const real = await world.intake({ key: key.text, body: text, headers });
+      const real = await testEnv.intake({ key: key.text, body: text, headers });
       const [head = "", json = ""] = shown.split("\n\n", 2);
       const [statusLine = "", ...lines] = head.split("\n");
       assert.match(statusLine, new RegExp(`^HTTP/1\\.1 ${real.status} [A-Z]`), name);
@@ -145,11 +145,11 @@ async function testPage(): Promise<void> {
     }
   });
 
-  test("the command that is shown gets that answer", async () => {
-    for (const [name, { answer }] of Object.entries(examples)) {
-      if (answer.status === 413) continue;
+  test("running the shown command returns the shown response", async () => {
+    for (const [name, { response }] of Object.entries(examples)) {
+      if (response.status === 413) continue;
       await page.locator("#example").selectOption(name);
-      if (answer.status === 202) await page.locator("#idempotency-key").fill(freshKey());
+      if (response.status === 202) await page.locator("#idempotency-key").fill(freshKey());
       await settled();
       const line = await page.locator("#curl").innerText();
       assert.ok(!line.includes(key.text));
@@ -158,11 +158,11 @@ async function testPage(): Promise<void> {
         env: { PATH: process.env.PATH, LEADS_API_KEY: key.text },
         stdio: ["ignore", "pipe", "ignore"],
       });
-      assert.match(printed, new RegExp(`^HTTP/1\\.1 ${answer.status} `), name);
+      assert.match(printed, new RegExp(`^HTTP/1\\.1 ${response.status} `), name);
     }
   });
 
-  test("the lead as stored stands beside the lead as typed, with what differs marked", async () => {
+  test("the lead as stored is shown beside the lead as typed, with the differences marked", async () => {
     await page.locator("#example").selectOption("canadian");
     await settled();
     const row = page.locator("#compare tr", { hasText: "zip" });
@@ -177,7 +177,7 @@ async function testPage(): Promise<void> {
     await page.getByText("under extra; did you mean zip?").waitFor();
   });
 
-  test("bad input gets the server's answer, and the page lives on", async () => {
+  test("invalid input shows the server's response and the page keeps working", async () => {
     const bad: Readonly<Record<string, string>> = {
       "nothing": "",
       "broken JSON": '{"first_name":',
@@ -199,13 +199,13 @@ async function testPage(): Promise<void> {
     };
     for (const [what, text] of Object.entries(bad)) {
       const shown = await type(text);
-      const { status, json } = await world.intake({ key: key.text, body: text });
+      const { status, json } = await testEnv.intake({ key: key.text, body: text });
       assert.equal(shown, `${status} ${json.error ?? json.status}`, what);
     }
     assert.equal(await type(leadExamples.minimal.body), "202 accepted");
   });
 
-  test("a finding leads to its place in the text, and what fails is underlined there", async () => {
+  test("a finding links to its place in the text, and failing text is underlined", async () => {
     await page.locator("#example").selectOption("several");
     await settled();
     assert.ok((await page.locator("#mirror .failing").allInnerTexts()).join("").includes('"state"'));
@@ -216,7 +216,7 @@ async function testPage(): Promise<void> {
     assert.match(selected, /^"state": "Oregon, /);
   });
 
-  test("the form writes the JSON, member by member, and says at each field what fails", async () => {
+  test("the form writes the JSON member by member and shows errors at each field", async () => {
     await type('{\n  "first_name": "Ada",\n  "n": 1.10\n}');
     await page.locator('input[name="view"][value="form"]').check();
     await page.locator("#field-last_name").fill("Lovelace");
@@ -226,7 +226,7 @@ async function testPage(): Promise<void> {
     await settled();
     assert.equal(await page.locator("#message-zip").innerText(), "has more than 20 characters");
     assert.equal(await page.locator("#field-zip").getAttribute("aria-invalid"), "true");
-    assert.match(await page.locator("#message-cost").innerText(), /^must be within 0\.01 and 999\.99/);
+    assert.match(await page.locator("#message-cost").innerText(), /^must be between 0\.01 and 999\.99/);
     assert.equal(await page.locator("#message-city").innerText(), "");
     await page.locator("#field-zip").fill("");
     await page.locator("#field-cost").fill("12.50");
@@ -247,9 +247,9 @@ async function testPage(): Promise<void> {
     );
   });
 
-  test("the key check posts {} with the key, says what the answer means, and keeps the key nowhere", async () => {
+  test("the key check posts {} with the key, explains the response, and stores the key nowhere", async () => {
     const own = await open();
-    const before = await world.stored();
+    const before = await testEnv.stored();
     const cases = [
       [key.text, "422 validation_failed", keyCheck[0].meaning],
       [`${key.text.slice(0, -1)}~`, "401 unauthorized", keyCheck[1].meaning],
@@ -278,14 +278,14 @@ async function testPage(): Promise<void> {
     assert.ok(!kept.text.includes(key.text));
     await own.reload();
     assert.equal(await own.locator("#key").inputValue(), "");
-    assert.deepEqual(await world.stored(), before);
+    assert.deepEqual(await testEnv.stored(), before);
     await own.context().close();
   });
 
   for (
     const [width, colorScheme] of [[320, "light"], [390, "dark"], [768, "light"], [1280, "dark"]] as const
   ) {
-    test(`at ${width} pixels in ${colorScheme} nothing sticks out, and everything can be read and reached by keyboard`, async () => {
+    test(`at ${width} pixels in ${colorScheme} nothing overflows, and everything is readable and reachable by keyboard`, async () => {
       const own = await open({ viewport: { width, height: 800 }, colorScheme });
       for (
         const [name, view] of [["complete", "json"], ["several", "form"], [
@@ -310,12 +310,12 @@ async function testPage(): Promise<void> {
     });
   }
 
-  test("without JavaScript the page is documentation, with nothing that does not work", async () => {
+  test("without JavaScript the page is documentation without dead controls", async () => {
     const own = await open({ javaScriptEnabled: false });
     assert.ok(await own.locator("#playground").isHidden());
     assert.ok(await own.locator("#probe").isHidden());
-    assert.ok(await own.getByText("Trying leads here needs JavaScript").isVisible());
-    for (const id of ["rules", "limits", "envelope", "answers", "examples"]) {
+    assert.ok(await own.getByText("To try leads here, enable JavaScript").isVisible());
+    for (const id of ["rules", "limits", "envelope", "responses", "examples"]) {
       assert.ok(await own.locator(`#${id} h2`).isVisible(), id);
     }
     await own.locator("#example-canadian summary").click();
@@ -324,7 +324,7 @@ async function testPage(): Promise<void> {
     await own.context().close();
   });
 
-  test("the policy lets no inline script run and no markup be written", async () => {
+  test("the policy blocks inline scripts and written markup", async () => {
     const own = await browser.newPage();
     await own.goto(server.url + documents.playground.path);
     const ran = await own.evaluate(() => {
@@ -334,7 +334,7 @@ async function testPage(): Promise<void> {
         document.body.append(script);
         document.body.innerHTML = "<p>gone</p>";
       } catch {
-        // Trusted types refuse it.
+        // Trusted types block it.
       }
       return "ran" in globalThis || document.body.textContent === "gone";
     });
@@ -342,7 +342,7 @@ async function testPage(): Promise<void> {
     await own.close();
   });
 
-  test("in all of this nothing was asked for but the page, the vocabulary and key checks, and nothing went wrong", () => {
+  test("the page requests only itself, the vocabulary and key checks, and logs no error", () => {
     const asked = new Set(requests.map((request) => {
       const { origin, pathname } = new URL(request.url());
       assert.equal(origin, server.url);
@@ -357,7 +357,7 @@ async function testPage(): Promise<void> {
       "GET /v1/vocabulary",
       "POST /v1/intake",
     ]);
-    // The browser itself remarks on the key check's own 401.
+    // The browser itself logs the key check's 401.
     assert.deepEqual(complaints.filter((text) => !/status of 4(01|22)/.test(text)), []);
   });
 }

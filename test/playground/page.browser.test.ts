@@ -9,13 +9,13 @@ import { faultsOfAccess } from "../support/browser/access.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { faultsOfLook } from "../support/browser/look.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 
 await testPages();
 
 async function testPages(): Promise<void> {
-  const world = await World.open();
-  const { url } = await world.start();
+  const testEnv = await TestEnv.open();
+  const { url } = await testEnv.start();
   const browser = await startBrowser();
   atEnd(() => browser.close());
   const pages = [documents.briefPage.path, documents.formsBriefPage.path];
@@ -23,7 +23,7 @@ async function testPages(): Promise<void> {
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({
       viewport: { width: 390, height: 800 },
-      // What is measured is in its place at once.
+      // Without animations, so that measurements are final.
       reducedMotion: "reduce",
       ...options,
     });
@@ -43,7 +43,7 @@ async function testPages(): Promise<void> {
         const page = await open(path, { viewport: { width, height: 800 }, colorScheme });
         await page.evaluate(() =>
           document.querySelectorAll("details").forEach((one) => {
-            // One of a name is open at a time.
+            // Only one of a name can be open.
             one.removeAttribute("name");
             one.open = true;
           })
@@ -57,7 +57,7 @@ async function testPages(): Promise<void> {
     }
   }
 
-  test("a block is copied by keyboard, without the line break at its end, and that is said to a screen reader", async () => {
+  test("a block is copied by keyboard without its final line break, and a screen reader is notified", async () => {
     const page = await open(documents.briefPage.path, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -71,7 +71,7 @@ async function testPages(): Promise<void> {
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(copied, (await page.locator("pre").first().textContent())?.trimEnd());
     assert.doesNotMatch(copied, /\n$/);
-    // The focus stays where it was, and after a while the button offers it again.
+    // The focus stays on the button, which soon offers to copy again.
     assert.ok(
       await page.getByRole("button", { name: /1\. Check the key/ }).evaluate((one) =>
         one === document.activeElement
@@ -81,7 +81,7 @@ async function testPages(): Promise<void> {
     await page.context().close();
   });
 
-  test("where the page may not write to the clipboard, the block is selected, and that is said", async () => {
+  test("without clipboard access the block is selected and a message says so", async () => {
     const page = await open(documents.briefPage.path);
     await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
     await page.getByRole("button", { name: "Copy 1. Check the key" }).click();

@@ -7,18 +7,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-const page = playgroundPage("https://intake.acme.test", {
-  versions: { script: "s1", copyScript: "c1", style: "s2", icon: "i1" },
-  contact: null,
-});
+const versions = { script: "s1", copyScript: "c1", style: "s2", icon: "i1" };
+const page = playgroundPage("https://intake.acme.test", { versions, contact: null });
 
-test("all of it together is under 100 KiB compressed", (t) => {
+test("the page with everything it loads is under 100 KiB compressed", (t) => {
   const sizes = [page, bundle.script, bundle.style, icon].map((text) => gzipSync(text, { level: 9 }).length);
   t.diagnostic(`${sizes.join(" + ")} bytes`);
   assert.ok(sizes.reduce((sum, size) => sum + size) < 100 * 1024);
 });
 
-test("there is no script, style or handler in the page itself, and nothing comes from elsewhere", () => {
+test("the page has no inline script, style or handler and loads nothing from other hosts", () => {
   const scripts = [...page.matchAll(/<script\b[^>]*>/g)].map(([tag]) => tag);
   assert.deepEqual(scripts, ['<script type="module" src="/api/playground.js?v=s1">']);
   assert.doesNotMatch(page, /<style\b|\sstyle=|\son[a-z]+=|javascript:/i);
@@ -26,17 +24,16 @@ test("there is no script, style or handler in the page itself, and nothing comes
   for (const address of loaded) assert.match(address, /^[/#](?!\/)/);
 });
 
-test("its ids are unique, and every label, description and link within the page has its target", () => {
-  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id as string);
+test("ids are unique, and every label, description and internal link has its target", () => {
+  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
   assert.equal(new Set(ids).size, ids.length);
   const targets = [...page.matchAll(/\s(?:for|list|aria-describedby|href)="#?([^"/]*)"/g)].map(([, id]) =>
-    id as string
+    id
   );
   assert.ok(targets.length > 30);
   for (const target of targets) assert.ok(ids.includes(target), target);
 });
 
-const versions = { script: "s1", copyScript: "c1", style: "s2", icon: "i1" };
 const urls = { intake: "https://intake.acme.test", forms: "https://forms.acme.test" };
 const markdownUrl = `${urls.intake}/api/INTEGRATION.md`;
 
@@ -45,7 +42,7 @@ for (
 ) {
   const page = briefPage(markdown, { versions, markdownUrl });
 
-  test(`the page of the brief for ${name} is well made, and runs one script of its own host`, () => {
+  test(`the page of the ${name} brief is well-formed and runs one script from its own host`, () => {
     const elements = readHtml(page);
     const scripts = elements.filter(({ name }) => name === "script").map(({ attributes }) => attributes.src);
     assert.deepEqual(scripts, ["/api/copy.js?v=c1"]);

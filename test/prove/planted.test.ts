@@ -1,5 +1,6 @@
 /**
- * The planted bugs: each still fits the tree, and some are hunted here. `npm run prove -- --planted` hunts all of them.
+ * The planted bugs: each must apply to the tree, and some are planted and caught here. `npm run prove -- --planted` does that
+ * with all of them.
  *
  * @module
  */
@@ -9,40 +10,39 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownTree } from "../../scripts/prove/database.ts";
-import { type Bug, bugs, edited, onlyCaughtBy } from "../../scripts/prove/bugs.ts";
+import { applyEdits, type Bug, bugs, onlyCaughtBy } from "../../scripts/prove/bugs.ts";
 import { rules } from "../../scripts/prove/rules/rules.ts";
-import { hunt } from "../../scripts/prove/hunt.ts";
+import { testBug } from "../../scripts/prove/planted.ts";
 
-test("there are planted bugs enough, each with a name of its own", () => {
+test("there are at least the required number of planted bugs, each with a unique name", () => {
   assert.ok(bugs.length >= 30);
   assert.equal(new Set(bugs.map(({ name }) => name)).size, bugs.length);
 });
 
-test("each rule has a planted bug that it alone catches", () => {
+test("each rule has a planted bug that only it catches", () => {
   assert.deepEqual(Object.keys(onlyCaughtBy).toSorted(), Object.keys(rules).toSorted());
   const names = new Set(bugs.map(({ name }) => name));
   assert.deepEqual(Object.values(onlyCaughtBy).filter((name) => !names.has(name)), []);
 });
 
-test("each planted bug fits the tree", () => {
-  const misfits = bugs.flatMap(({ name, edits }) =>
+test("each planted bug applies to the tree", () => {
+  const failures = bugs.flatMap(({ name, edits }) =>
     [...Map.groupBy(edits, ([file]) => file)].flatMap(([file, ofFile]) => {
       try {
         const text = readFileSync(join(ownTree, file), "utf8");
-        return edited(text, ofFile) === text ? [`${name} changes nothing of ${file}`] : [];
+        return applyEdits(text, ofFile) === text ? [`${name} changes nothing in ${file}`] : [];
       } catch (error) {
         return [`${name}: ${(error as Error).message}`];
       }
     })
   );
-  assert.deepEqual(misfits, []);
+  assert.deepEqual(failures, []);
 });
 
-// `npm run prove -- --planted` hunts the others.
 for (const rule of ["revocation", "payload", "counts"]) {
   const name = onlyCaughtBy[rule] as string;
-  test(`the rule ${rule}, and no other, catches the planted bug: ${name}`, async () => {
-    const { found } = await hunt(bugs.find((bug) => bug.name === name) as Bug, 7);
+  test(`only the rule ${rule} catches the planted bug: ${name}`, async () => {
+    const { found } = await testBug(bugs.find((bug) => bug.name === name) as Bug, 7);
     assert.deepEqual([...new Set(found.map((one) => one.rule))], [rule]);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * A night's work: PostgreSQL 15 with backups by pgBackRest is destroyed and restored to a second before a mistake, and the
- * delivery goes on. `DRILL_LEADS=1000` runs it with more leads, and prints the times.
+ * The restore drill: PostgreSQL 15 with pgBackRest backups is destroyed and restored to a second before a mistake,
+ * and delivery continues. `DRILL_LEADS=1000` runs it with more leads and prints the times.
  */
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
-import { type ActionsStand, actionsStand } from "../support/faults/delivery_stand.ts";
+import { type ActionsFixture, actionsFixture } from "../support/faults/delivery_fixture.ts";
 import { withSql } from "../support/faults/store.ts";
 import { type BackedUpCluster, bytesOf, must, startBackedUpCluster } from "../support/backup/cluster.ts";
 import { createDatabaseOn } from "../support/database.ts";
@@ -19,18 +19,18 @@ import { until } from "../support/until.ts";
 const leads = Number(process.env.DRILL_LEADS ?? 40);
 const deadlineMs = 60_000 + leads * 100;
 
-/** The second tenant's customer: his CRM refuses until it is told otherwise. */
+/** The second tenant's CRM, which refuses until told otherwise. */
 const stubborn = { path: "/stubborn", opened: false };
 
 async function open() {
   const cluster = startBackedUpCluster();
   const { url: databaseUrl } = await createDatabaseOn(cluster.url("postgres"));
-  const stand = await actionsStand({ databaseUrl });
-  for (const event of ["totals_kept", "commit_warning"]) stand.world.expectLogged(event);
-  stand.crm.answer = (response, { url }) => {
+  const fixture = await actionsFixture({ databaseUrl });
+  for (const event of ["totals_kept", "commit_warning"]) fixture.testEnv.expectLogged(event);
+  fixture.crm.answer = (response, { url }) => {
     response.writeHead(url === stubborn.path && !stubborn.opened ? 503 : 204).end();
   };
-  return { cluster, databaseUrl, stand };
+  return { cluster, databaseUrl, fixture };
 }
 
 const lead = (name: string) => ({
@@ -40,8 +40,8 @@ const lead = (name: string) => ({
   email: `${name}@example.net`,
 });
 
-async function posted(stand: ActionsStand, key: string, name: string): Promise<string> {
-  const { status, json } = await stand.world.intake({
+async function posted(fixture: ActionsFixture, key: string, name: string): Promise<string> {
+  const { status, json } = await fixture.testEnv.intake({
     key,
     headers: { "Idempotency-Key": `restore:${name}` },
     body: lead(name),
@@ -50,8 +50,8 @@ async function posted(stand: ActionsStand, key: string, name: string): Promise<s
   return json.event_id;
 }
 
-/** What the customers have got, by event: how many webhooks, and how many mails. */
-function received({ crm, smtp }: ActionsStand): (eventId: string) => readonly [number, number] {
+/** The webhooks and emails per event that the customers have received. */
+function received({ crm, smtp }: ActionsFixture): (eventId: string) => readonly [number, number] {
   const counted = (ids: readonly string[]) => {
     const counts = new Map<string, number>();
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
@@ -70,7 +70,7 @@ const settled = (databaseUrl: string, eventIds: readonly string[]) =>
     return rows.length === 0;
   });
 
-/** Everything until now is in the archive. */
+/** Waits until everything so far is archived. */
 async function archived(cluster: BackedUpCluster): Promise<void> {
   await withSql(cluster.url("postgres"), async (sql) => {
     const [{ name }] = await sql<[{ name: string }]>`select pg_walfile_name(pg_switch_wal()) as name`;
@@ -81,31 +81,34 @@ async function archived(cluster: BackedUpCluster): Promise<void> {
   });
 }
 
-test("a destroyed database is restored to a second before: what was delivered since is not repeated, what was revoked or erased since stays so, and what is lost is told", async (t) => {
-  const { cluster, databaseUrl, stand } = await open();
-  const { world } = stand;
-  const server = await stand.start();
-  const acme = await stand.routed();
-  const other = await stand.routed({ crmUrl: `https://127.0.0.1:${stand.crm.port}${stubborn.path}` });
+test("a point-in-time restore repeats no delivery made since, keeps later revocations and erasures, and reports what is lost", async (t) => {
+  const { cluster, databaseUrl, fixture } = await open();
+  const { testEnv } = fixture;
+  const server = await fixture.start();
+  const acme = await fixture.routed();
+  const other = await fixture.routed({ crmUrl: `https://127.0.0.1:${fixture.crm.port}${stubborn.path}` });
   const on = { databaseUrl };
   const leaked = await ctl(["key", "issue", acme.tenant.slug, "--label", "leaked"], on);
 
   const early = await Promise.all(
-    Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `early${index}`)),
+    Array.from({ length: leads / 2 }, (_, index) => posted(fixture, acme.text, `early${index}`)),
   );
   must(cluster.backrest("--type=full", "backup"));
   const between = await Promise.all(
-    Array.from({ length: leads / 2 }, (_, index) => posted(stand, acme.text, `between${index}`)),
+    Array.from({ length: leads / 2 }, (_, index) => posted(fixture, acme.text, `between${index}`)),
   );
-  const jane = await posted(stand, acme.text, "jane");
+  const jane = await posted(fixture, acme.text, "jane");
   await until(() => settled(databaseUrl, [...early, ...between, jane]), {
     deadlineMs,
     what: "what came before is delivered",
   });
-  // These wait: the mail is out, the CRM refuses.
-  const [soon, never] = [await posted(stand, other.text, "soon"), await posted(stand, other.text, "never")];
+  // These rows wait: the email is sent, the CRM refuses.
+  const [soon, never] = [
+    await posted(fixture, other.text, "soon"),
+    await posted(fixture, other.text, "never"),
+  ];
   await until(
-    () => [soon, never].every((id) => received(stand)(id)[1] === 1 && received(stand)(id)[0] > 0),
+    () => [soon, never].every((id) => received(fixture)(id)[1] === 1 && received(fixture)(id)[0] > 0),
     {
       deadlineMs,
       what: "both mails are out",
@@ -121,25 +124,25 @@ test("a destroyed database is restored to a second before: what was delivered si
   // What the restore undoes.
   stubborn.opened = true;
   await until(() => settled(databaseUrl, [soon, never]), { deadlineMs, what: "the CRM has them" });
-  const gone = await posted(stand, acme.text, "gone");
+  const gone = await posted(fixture, acme.text, "gone");
   await until(() => settled(databaseUrl, [gone]), { deadlineMs, what: "it is delivered" });
   await ctl(["key", "revoke", leaked.id], on);
   await ctl(["erase", "--email", "jane@example.net"], on);
   await ctl(["audit", "export", "--append", auditFile], on);
   await archived(cluster);
-  const got = received(stand);
+  const got = received(fixture);
   const before = new Map([...early, ...between, jane, soon, never, gone].map((id) => [id, got(id)]));
 
   const machine = {
     units: new Map([
-      ["lead-actions@a.service", stand.actions.pid],
+      ["lead-actions@a.service", fixture.actions.pid],
       ["lead-audit.timer", null],
       ["lead-intake@a.service", server.pid],
       ["lead-intake.socket", null],
     ]),
     enabled: ["lead-actions@a.service", "lead-intake@a.service", "lead-intake.target"],
     get journal() {
-      return `${server.output.stdout}${stand.actions.output.stdout}Stopping lead-intake@a.service\n`;
+      return `${server.output.stdout}${fixture.actions.output.stdout}Stopping lead-intake@a.service\n`;
     },
     env: { DATABASE_URL: databaseUrl },
   };
@@ -152,7 +155,7 @@ test("a destroyed database is restored to a second before: what was delivered si
   );
   assert.deepEqual(running.asked, [""]);
 
-  // The disk goes.
+  // The disk fails.
   cluster.stop("immediate");
   for (const name of ["base", "global"]) rmSync(join(cluster.dataFolder, name), { recursive: true });
   assert.notEqual(cluster.start().code, 0);
@@ -206,13 +209,13 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.ok(!existsSync(auditFile), "the copy of the audit begins anew");
   assert.match(
     done.stdout,
-    /2 events wait to be delivered; by the log 2 had effects since, which are noted as done/,
+    /2 events are waiting for delivery; the log shows effects of 2 since then, which are marked as done/,
   );
-  assert.match(done.stdout, /No event may be repeated/);
+  assert.match(done.stdout, /No event can be delivered twice/);
   assert.match(done.stdout, /1 post since then was answered 202 and is lost/);
-  assert.match(done.stdout, /done again:[^]*key\.revoke[^]*event\.erase/);
+  assert.match(done.stdout, /repeated:[^]*key\.revoke[^]*event\.erase/);
 
-  // It is the database of that moment, and what was undone is done again.
+  // The database is that of the chosen moment, and the later changes are repeated.
   await withSql(databaseUrl, async (sql) => {
     assert.equal((await sql`select from event where event_id = ${gone}`).length, 0);
     assert.equal((await sql`select from event`).length, leads + 3);
@@ -225,17 +228,17 @@ test("a destroyed database is restored to a second before: what was delivered si
   assert.equal((await ctl(["audit", "verify"], on)).ok, true);
   must(cluster.backrest("check"));
 
-  // The delivery goes on, and the next lead is taken.
-  await stand.startActions();
-  const after = await stand.start();
-  const { status } = await world.intake({ key: leaked.key, body: {} }, after);
+  // Delivery continues, and the next lead is accepted.
+  await fixture.startActions();
+  const after = await fixture.start();
+  const { status } = await testEnv.intake({ key: leaked.key, body: {} }, after);
   assert.equal(status, 401, "the revoked key stays revoked");
-  const { json } = await world.intake({ key: acme.text, body: lead("next") }, after);
+  const { json } = await testEnv.intake({ key: acme.text, body: lead("next") }, after);
   await until(() => settled(databaseUrl, [soon, never, json.event_id]), {
     deadlineMs,
     what: "nothing waits any more",
   });
-  const gotNow = received(stand);
+  const gotNow = received(fixture);
   for (const [id, effects] of before) assert.deepEqual(gotNow(id), effects, `${id} was not sent again`);
   assert.deepEqual(gotNow(json.event_id), [1, 1]);
   assert.ok(json.event_id > never, "ids go on in the order of acceptance");

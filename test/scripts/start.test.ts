@@ -5,9 +5,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { childrenOf } from "../../scripts/processes.ts";
-import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
+import { copyCheckout } from "../support/scripts/checkout.ts";
 import { get, post } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -23,29 +23,21 @@ import {
 } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
 
-let checkout: Checkout;
-
-before(() => {
-  checkout = copyCheckout();
-});
-
-atEnd(() => {
-  killAll();
-  checkout.remove();
-});
+const checkout = copyCheckout();
+atEnd(killAll);
 
 async function checkKey(url: string, key: string): Promise<number> {
   return (await post(`${url}/v1/intake`, { key, body: {} })).status;
 }
 
-/** The site is there, and names the address that it is served at. */
+/** Asserts that the site exists and uses the address at which it is served. */
 function assertSite(text: string): void {
   const address = /^ {2}site +(\S+)$/m.exec(text)?.[1];
-  const page = readFileSync(join(checkout.folder, "build", "site", "index.html"), "utf8");
+  const page = readFileSync(join(checkout, "build", "site", "index.html"), "utf8");
   assert.ok(page.includes(`<link rel="canonical" href="${address}/">`), `${address}`);
 }
 
-/** The operator's console is where the text says, and finds all to be well. */
+/** Asserts that the operator's console is at the printed address and reports no problem. */
 async function assertConsole(text: string): Promise<void> {
   const address = /operator's console +(\S+)$/m.exec(text)?.[1] ?? "";
   const page = await until(async () => {
@@ -53,11 +45,11 @@ async function assertConsole(text: string): Promise<void> {
     return answer.text.includes("All is well") && answer;
   });
   assert.equal(page.status, 200);
-  assert.match(page.text, /Actions tier<\/dt><dd>answers/);
+  assert.match(page.text, /Actions tier<\/dt><dd>responds/);
 }
 
-test("npm start prints curl lines for a lead and a form that answer 202, and their repeats 200; Ctrl-C leaves nothing behind", async () => {
-  const started = start(checkout.folder);
+test("npm start prints curl lines for a lead and a form that answer 202, then 200; Ctrl-C leaves nothing running", async () => {
+  const started = start(checkout);
   const { text, curl, key, url, formsKey, formCurl } = await welcome(started);
   assert.match(key ?? "", /^lead_test_/);
   assert.match(formsKey ?? "", /^form_test_/);
@@ -80,28 +72,27 @@ test("npm start prints curl lines for a lead and a form that answer 202, and the
   assert.equal(await started.ended, 0);
   await allEnd(pids);
   assert.ok(started.output().endsWith("\nStopped. Your data is in .data\n"), started.output());
-  const log = readFileSync(join(checkout.folder, ".data/log"), "utf8").trimEnd().split("\n");
+  const log = readFileSync(join(checkout, ".data/log"), "utf8").trimEnd().split("\n");
   const events = log.map((line) => JSON.parse(line).event);
   assert.equal(events.filter((event) => event === "started").length, 2, "both processes log there");
 });
 
-test("LOG=json prints the log and keeps none", async () => {
+test("LOG=json prints the log and stores none", async () => {
   const copy = copyCheckout();
-  const started = start(copy.folder, { LOG: "json" });
+  const started = start(copy, { LOG: "json" });
   const { text } = await welcome(started);
   assert.match(text, /^\{.*"event":"started"/m);
   assert.doesNotMatch(text, /The log is in/);
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
-  assert.ok(!existsSync(join(copy.folder, ".data/log")));
-  copy.remove();
+  assert.ok(!existsSync(join(copy, ".data/log")));
 });
 
-test("a second npm start keeps the data and the keys, and --new-keys revokes and replaces them", async () => {
-  const keysFile = join(checkout.folder, ".data/keys");
-  /** Starts it, and ends it unless it is the last. */
+test("a second npm start keeps the data and the keys, and --new-keys replaces them", async () => {
+  const keysFile = join(checkout, ".data/keys");
+  /** Starts it and returns its keys. */
   const keysOf = async (command = onNode) => {
-    const started = start(checkout.folder, {}, command);
+    const started = start(checkout, {}, command);
     const { text, url } = await welcome(started);
     return { started, url, keys: text.match(/(?<=^ {2}.*key +)(lead|form)_\S+$/gm) ?? [] };
   };
@@ -125,16 +116,16 @@ test("a second npm start keeps the data and the keys, and --new-keys revokes and
   assert.equal(await checkKey(url, developmentKey), 401);
   assert.equal(await checkKey(url, keys[0] ?? ""), 422);
 
-  // Beside it, the operator's command finds the database by itself.
-  const file = join(checkout.folder, ".data", "database_url");
+  // `ctl` finds the database in the folder.
+  const file = join(checkout, ".data", "database_url");
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const list = spawnSync(process.execPath, ["scripts/ctl.ts", "key", "list", "--json"], {
-    cwd: checkout.folder,
+    cwd: checkout,
     env: { PATH: process.env.PATH },
     encoding: "utf8",
   });
   const doctor = spawnSync(process.execPath, ["scripts/ctl.ts", "doctor", "--json"], {
-    cwd: checkout.folder,
+    cwd: checkout,
     env: { PATH: process.env.PATH },
     encoding: "utf8",
   });
@@ -153,10 +144,10 @@ test("a second npm start keeps the data and the keys, and --new-keys revokes and
   assert.ok(!existsSync(file), "no address of a database that is gone");
 });
 
-test("where another program has a default address, npm start takes a free one and says so", async () => {
-  // Whoever has it, it is taken.
+test("npm start chooses and prints a free address when a default one is taken", async () => {
+  // The address is taken, whoever holds it.
   const holder = createServer().on("error", () => {}).listen({ port: 8080, host: "127.0.0.1" });
-  const started = start(checkout.folder, { INTAKE_LISTEN: "" });
+  const started = start(checkout, { INTAKE_LISTEN: "" });
   const { text, url, key = "" } = await welcome(started);
   const instead = /^Another program listens on 127\.0\.0\.1:8080; intake uses (127\.0\.0\.1:\d+)\.$/m.exec(
     text,
@@ -168,25 +159,24 @@ test("where another program has a default address, npm start takes a free one an
   holder.close();
 });
 
-test("a taken address that was asked for is named, with the setting that chooses another, before anything is started", async () => {
+test("npm start names an explicitly set address that is taken, with its setting, before it starts anything", async () => {
   const holder = createServer().listen({ port: 0, host: "127.0.0.1" });
   await new Promise((settle) => holder.once("listening", settle));
   const { port } = holder.address() as { port: number };
   const copy = copyCheckout();
-  const started = start(copy.folder, { INTAKE_LISTEN: `127.0.0.1:${port}` });
+  const started = start(copy, { INTAKE_LISTEN: `127.0.0.1:${port}` });
   const code = await started.ended;
   holder.close();
   assert.equal(code, 1);
   assert.ok(started.output().includes(`127.0.0.1:${port}  (INTAKE_LISTEN)`), started.output());
   assert.match(started.output(), /INTAKE_LISTEN=127\.0\.0\.1:\d+ npm start/);
-  assert.ok(!existsSync(join(copy.folder, ".data")));
-  copy.remove();
+  assert.ok(!existsSync(join(copy, ".data")));
 });
 
-test("a second npm start beside a first says where that one runs, starts nothing and exits 0", async () => {
-  const first = start(checkout.folder);
+test("a concurrent npm start says where the first one runs, starts nothing and exits 0", async () => {
+  const first = start(checkout);
   const { url, key = "" } = await welcome(first);
-  const second = start(checkout.folder);
+  const second = start(checkout);
   assert.equal(await second.ended, 0);
   const said = second.output();
   assert.ok(said.includes(`already running here (process ${first.child.pid})`), said);
@@ -195,12 +185,12 @@ test("a second npm start beside a first says where that one runs, starts nothing
   assert.equal(await checkKey(url, key), 422, "the first goes on, and its key too");
   first.child.kill("SIGINT");
   assert.equal(await first.ended, 0);
-  assert.ok(!existsSync(join(checkout.folder, ".data/running.json")));
+  assert.ok(!existsSync(join(checkout, ".data/running.json")));
 });
 
-test("wrong settings are all named, and nothing is started", async () => {
+test("npm start reports all wrong settings and starts nothing", async () => {
   const copy = copyCheckout();
-  const started = start(copy.folder, {
+  const started = start(copy, {
     INTAKE_KEY_BURST: "many",
     TRUSTED_PROXIES: "nobody",
     INTAKE_LISTN: "127.0.0.1:1",
@@ -213,54 +203,52 @@ test("wrong settings are all named, and nothing is started", async () => {
     1,
     "both processes read it, and it is named once",
   );
-  assert.ok(!existsSync(join(copy.folder, ".data")));
-  copy.remove();
+  assert.ok(!existsSync(join(copy, ".data")));
 });
 
-test("a given DATABASE_URL is seeded while it has no tenant, and then left alone", async () => {
+test("a given DATABASE_URL is seeded only while it has no tenant", async () => {
   const database = await createDatabase();
   const copy = copyCheckout();
-  const first = start(copy.folder, { DATABASE_URL: database.url });
+  const first = start(copy, { DATABASE_URL: database.url });
   const { url, key = "" } = await welcome(first);
   assert.equal(await checkKey(url, key), 422);
   first.child.kill("SIGINT");
   assert.equal(await first.ended, 0);
 
-  const second = start(copy.folder, { DATABASE_URL: database.url });
+  const second = start(copy, { DATABASE_URL: database.url });
   const again = await welcome(second);
   assert.equal(again.key, undefined);
   assert.match(again.text, /key issue TENANT --label LABEL/);
   assert.equal(await checkKey(again.url, key), 422, "the key of the first run still works");
   second.child.kill("SIGINT");
   assert.equal(await second.ended, 0);
-  assert.ok(!existsSync(join(copy.folder, ".data/postgres")), "no database of its own");
-  assert.ok(!existsSync(join(copy.folder, ".data/keys")), "nor keys of somebody's");
-  copy.remove();
+  assert.ok(!existsSync(join(copy, ".data/postgres")), "no database of its own");
+  assert.ok(!existsSync(join(copy, ".data/keys")), "nor keys of somebody's");
   await database.drop();
 });
 
-test("killed with SIGKILL, npm start leaves nothing running, and the next one starts on the same data", async () => {
-  const killed = start(checkout.folder);
+test("after SIGKILL npm start leaves nothing running, and the next one starts on the same data", async () => {
+  const killed = start(checkout);
   await welcome(killed);
   const pids = processesOf(killed);
   killed.child.kill("SIGKILL");
   assert.equal(await killed.ended, "SIGKILL");
-  const next = start(checkout.folder);
+  const next = start(checkout);
   await welcome(next);
   await allEnd(pids);
   next.child.kill("SIGINT");
   assert.equal(await next.ended, 0);
 });
 
-test("when the service, the actions process or PostgreSQL dies, npm start says so and ends the rest", async () => {
+test("when the service, the actions process or PostgreSQL exits, npm start reports it and stops the others", async () => {
   const said: string[] = [];
-  // Which of the two processes of ours is which, the message tells.
+  // The message names the process that exited.
   for (const victim of [0, 1, "postgres"] as const) {
-    const started = start(checkout.folder);
+    const started = start(checkout);
     await welcome(started);
     const pids = processesOf(started);
     const postmaster = Number(
-      readFileSync(join(checkout.folder, ".data/postgres/postmaster.pid"), "utf8").split("\n")[0],
+      readFileSync(join(checkout, ".data/postgres/postmaster.pid"), "utf8").split("\n")[0],
     );
     const ours = childrenOf(started.child.pid ?? 0)
       .filter(({ pid, command }) => pid !== postmaster && command !== "sh")
@@ -275,16 +263,15 @@ test("when the service, the actions process or PostgreSQL dies, npm start says s
   assert.deepEqual(said.sort(), ["PostgreSQL", "The actions process", "The service"]);
 });
 
-test("npm start works where the server's account cannot reach the checkout, and says where the data is", async () => {
+test("npm start says where the data is when the server's account cannot reach the checkout", async () => {
   const copy = copyCheckout({ hidden: true });
-  const started = start(copy.folder);
+  const started = start(copy);
   const { text, url, key = "" } = await welcome(started);
   assert.equal(await checkKey(url, key), 422);
   started.child.kill("SIGINT");
   assert.equal(await started.ended, 0);
-  // An ordinary user's server runs as that user, and reaches everything.
+  // An ordinary user's server runs as that user and can read every folder.
   const elsewhere = /its data is in (\S+)$/m.exec(text)?.[1];
   assert.equal(elsewhere !== undefined, process.getuid?.() === 0);
-  copy.remove();
   if (elsewhere !== undefined) spawnSync("rm", ["-rf", "--", elsewhere]);
 });

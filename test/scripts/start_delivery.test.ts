@@ -1,34 +1,26 @@
-/** What `npm start` delivers, and what it says where it cannot. */
+/** What `npm start` delivers. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import postgres from "postgres";
-import { type Checkout, copyCheckout } from "../support/scripts/checkout.ts";
+import { copyCheckout } from "../support/scripts/checkout.ts";
 import { post } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { killAll, onDeno, onNode, start, welcome } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
 
-let checkout: Checkout;
+const checkout = copyCheckout();
+atEnd(killAll);
 
-before(() => {
-  checkout = copyCheckout();
-});
-
-atEnd(() => {
-  killAll();
-  checkout.remove();
-});
-
-/** Runs the operator's command beside it, as it would be pasted. */
+/** Runs `ctl` in the same folder. */
 // deno-lint-ignore no-explicit-any
 function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): any {
   const { stdout, stderr } = spawnSync(process.execPath, ["scripts/ctl.ts", ...args, "--json"], {
-    cwd: checkout.folder,
+    cwd: checkout,
     env: { PATH: process.env.PATH, ...env },
     encoding: "utf8",
   });
@@ -53,11 +45,11 @@ async function delivered(eventId: string, env: Readonly<Record<string, string>> 
 }
 
 for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) {
-  test(`on ${runtime}, a lead of the development tenant becomes a mail and a signed webhook, which the page shows`, async () => {
-    const started = start(checkout.folder, {}, command);
+  test(`on ${runtime}, a lead of the development tenant becomes an email and a signed webhook, shown on the page`, async () => {
+    const started = start(checkout, {}, command);
     const { url, text } = await welcome(started);
     const key = /^ {2}development key +(lead_live_\S+)$/m.exec(text)?.[1] ?? "";
-    const page = /^ {2}mails and webhooks +(\S+)$/m.exec(text)?.[1] ?? "";
+    const page = /^ {2}emails and webhooks +(\S+)$/m.exec(text)?.[1] ?? "";
     const eventId = await accepted(url, key);
     await delivered(eventId);
     const read = async (path: string) => (await fetch(new URL(path, page))).text();
@@ -73,10 +65,10 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
   });
 }
 
-test("both processes work on the embedded database as roles of their own, without rights of its owner", async () => {
-  const started = start(checkout.folder);
+test("both processes use separate roles on the embedded database, without the owner's rights", async () => {
+  const started = start(checkout);
   await welcome(started);
-  const databaseUrl = readFileSync(join(checkout.folder, ".data/database_url"), "utf8").trim();
+  const databaseUrl = readFileSync(join(checkout, ".data/database_url"), "utf8").trim();
   const sql = postgres(databaseUrl, { max: 1 });
   const at = await sql<{ usename: string }[]>`
     select distinct usename from pg_stat_activity

@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/folder.ts";
 
 const folder = fileURLToPath(new URL("../../scripts/systemd/", import.meta.url));
-/** What every service shares. */
+/** The settings that all services share. */
 const sandbox = "lead-.service.d";
 const units = readdirSync(folder).filter((name) => /\.(service|socket|target|timer)$/.test(name)).sort();
 const services = units.filter((name) => name.endsWith(".service"));
 const text = (name: string) => readFileSync(folder + name, "utf8");
 
-/** The values of a unit's settings by name; a name may come several times. */
+/** Returns the values of a unit's settings by name; a name may have several. */
 function settingsOf(name: string): Map<string, string[]> {
   const settings = new Map<string, string[]>();
   for (const [, key = "", value = ""] of text(name).matchAll(/^(\w+)=(.*)$/gm)) {
@@ -22,7 +22,7 @@ function settingsOf(name: string): Map<string, string[]> {
   return settings;
 }
 
-/** The units as they are, but with programs that this machine has. */
+/** Copies the units, with programs that exist on this machine. */
 function copies(): string {
   const copied = temporaryFolder();
   for (const name of units) {
@@ -35,19 +35,19 @@ function copies(): string {
   return copied;
 }
 
-/** What systemd-analyze says; nothing when it has nothing to say. */
+/** Returns the output of systemd-analyze. */
 function analyze(...args: readonly string[]): { readonly status: number | null; readonly told: string } {
   const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
   return { status, told: stdout + stderr };
 }
 
-test("systemd finds nothing wrong with the units", () => {
+test("systemd-analyze accepts the units", () => {
   const copied = copies();
   const verified = analyze("verify", "--man=no", ...units.map((name) => join(copied, name)));
   assert.deepEqual(verified, { status: 0, told: "" });
 });
 
-test("every service exposes 1.5 at most", () => {
+test("every service has an exposure of at most 1.5", () => {
   const copied = copies();
   for (const name of services) {
     const { told } = analyze("security", "--offline=true", "--no-pager", join(copied, name));
@@ -56,7 +56,7 @@ test("every service exposes 1.5 at most", () => {
   }
 });
 
-test("each service has the sockets that its listeners name, and a descriptor's name is one socket's in each", () => {
+test("each service has the sockets of its listeners, and descriptor names are unique", () => {
   for (const name of services) {
     const settings = settingsOf(name);
     const sockets = (settings.get("Sockets") ?? []).flatMap((value) => value.replace("%i", "b").split(" "));
@@ -66,7 +66,7 @@ test("each service has the sockets that its listeners name, and a descriptor's n
   }
 });
 
-test("a connection starts no process: the processes share the sockets, and each has one for its figures alone", () => {
+test("no socket starts a process; processes share the sockets, and each has its own ops socket", () => {
   for (const name of units.filter((unit) => unit.endsWith(".socket"))) {
     const [, service, instance] = /^(lead-\w+)-ops@(\w)\.socket$/.exec(name) ?? [];
     const expected = service === undefined ? "lead-sockets.service" : `${service}@${instance}.service`;

@@ -26,17 +26,17 @@ function faults(environment: Readonly<Record<string, string>>): readonly string[
   }
 }
 
-test("without any setting there is no checkout, and empty ones are none", () => {
+test("without settings, or with empty ones, there is no checkout", () => {
   assert.equal(read({}), null);
   assert.equal(read({ CHECKOUT_ORIGINS: "", STRIPE_SECRET_KEY: " " }), null);
 });
 
-test("a checkout that is half configured tells all that it lacks at once", () => {
+test("a partly configured checkout reports everything missing at once", () => {
   assert.deepEqual(faults({ STRIPE_SECRET_KEY: "sk_test_hunter2" }), [
-    "STRIPE_WEBHOOK_SECRET is not set; the checkout needs it",
-    "CHECKOUT_SUCCESS_URL is not set; the checkout needs it",
-    "CHECKOUT_CANCEL_URL is not set; the checkout needs it",
-    "CHECKOUT_ORIGINS is not set; the checkout needs it",
+    "STRIPE_WEBHOOK_SECRET is not set; the checkout requires it",
+    "CHECKOUT_SUCCESS_URL is not set; the checkout requires it",
+    "CHECKOUT_CANCEL_URL is not set; the checkout requires it",
+    "CHECKOUT_ORIGINS is not set; the checkout requires it",
   ]);
   for (const name of Object.keys(whole)) {
     const { [name as keyof typeof whole]: _, ...rest } = whole;
@@ -47,7 +47,7 @@ test("a checkout that is half configured tells all that it lacks at once", () =>
   ]);
 });
 
-test("an invalid origin is quoted in its fault", () => {
+test("an invalid origin is quoted in its error", () => {
   for (
     const origin of [
       "shop.example",
@@ -66,23 +66,23 @@ test("an invalid origin is quoted in its fault", () => {
     assert.match(String(found), /^CHECKOUT_ORIGINS: ".*" is not an origin such as/, origin);
   }
   assert.deepEqual(faults({ CHECKOUT_ORIGINS: " , " }), ["CHECKOUT_ORIGINS contains no origin"]);
-  assert.match(String(faults({ CHECKOUT_ORIGINS: "http://shop.example" })), /is http: on another machine/);
+  assert.match(String(faults({ CHECKOUT_ORIGINS: "http://shop.example" })), /must use https: unless/);
   assert.deepEqual(faults({ CHECKOUT_ORIGINS: "http://[::1]:8080" }), []);
 });
 
-test("addresses are https, or this machine; keys of the wrong kind are told apart", () => {
+test("addresses must be https or loopback, and keys of the wrong kind are rejected", () => {
   for (
     const [name, value, fault] of [
-      ["STRIPE_API_URL", "http://api.stripe.com", /http: on another machine/],
-      ["STRIPE_API_URL", "https://api.stripe.com/v1", /is not a base address/],
-      ["STRIPE_API_URL", "https://hunter2@api.stripe.com", /is not a base address/],
-      ["CHECKOUT_SUCCESS_URL", "/thanks", /CHECKOUT_SUCCESS_URL is not an address/],
+      ["STRIPE_API_URL", "http://api.stripe.com", /must use https: unless/],
+      ["STRIPE_API_URL", "https://api.stripe.com/v1", /is not a base URL/],
+      ["STRIPE_API_URL", "https://hunter2@api.stripe.com", /is not a base URL/],
+      ["CHECKOUT_SUCCESS_URL", "/thanks", /CHECKOUT_SUCCESS_URL is not a URL/],
       [
         "CHECKOUT_SUCCESS_URL",
         "http://shop.example/thanks",
-        /CHECKOUT_SUCCESS_URL is http: on another machine/,
+        /CHECKOUT_SUCCESS_URL must use https: unless/,
       ],
-      ["CHECKOUT_CANCEL_URL", "javascript:alert(1)", /CHECKOUT_CANCEL_URL is not an address/],
+      ["CHECKOUT_CANCEL_URL", "javascript:alert(1)", /CHECKOUT_CANCEL_URL is not a URL/],
       ["STRIPE_SECRET_KEY", "pk_test_hunter2", /STRIPE_SECRET_KEY is not a secret key/],
       ["STRIPE_SECRET_KEY", "whsec_hunter2", /STRIPE_SECRET_KEY is not a secret key/],
       ["STRIPE_SECRET_KEY", "sk_hunter 2", /STRIPE_SECRET_KEY is not a secret key/],

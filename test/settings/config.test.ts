@@ -18,7 +18,7 @@ writeFileSync(empty, "");
 const databaseUrl = "postgres://service:hunter2@db.internal:5432/leads";
 const minimal = { DATABASE_URL: databaseUrl };
 
-/** The faults of an environment; empty when it can be used. */
+/** Returns the errors of an environment. */
 function faults(environment: Readonly<Record<string, string>>): readonly string[] {
   try {
     readConfig({ ...minimal, ...environment });
@@ -37,7 +37,17 @@ const fault = (environment: Readonly<Record<string, string>>): string => {
   return all[0] as string;
 };
 
-test("DATABASE_URL alone is enough; everything else has the published default", () => {
+/** Fails unless each value of a setting is the only fault, and its error matches. */
+function refuses(name: string, values: readonly string[], expected: RegExp, more = {}): void {
+  for (const value of values) assert.match(fault({ ...more, [name]: value }), expected, value);
+}
+
+/** Fails unless each value of a setting is accepted. */
+function accepts(name: string, values: readonly string[], more = {}): void {
+  for (const value of values) assert.deepEqual(faults({ ...more, [name]: value }), [], value);
+}
+
+test("DATABASE_URL alone is enough, and everything else has the published default", () => {
   const config = readConfig(minimal);
   assert.equal(config.databaseUrl, databaseUrl);
   assert.deepEqual(config.intake.listen, { host: "127.0.0.1", port: 8080 });
@@ -49,7 +59,7 @@ test("DATABASE_URL alone is enough; everything else has the published default", 
   assert.deepEqual(config.intakeKeyRate, limits.keyRate);
 });
 
-test("the console's time zone is one of the world's, and a misspelled one is refused with the likely name", () => {
+test("the console's time zone is an IANA name, and a misspelled one is refused with a suggestion", () => {
   assert.equal(readConfig(minimal).consoleTimeZone, "UTC");
   assert.equal(
     readConfig({ ...minimal, CONSOLE_TIME_ZONE: "Europe/Berlin" }).consoleTimeZone,
@@ -62,7 +72,7 @@ test("the console's time zone is one of the world's, and a misspelled one is ref
   assert.match(fault({ CONSOLE_TIME_ZONE: "+02:00" }), /^CONSOLE_TIME_ZONE is not a time zone such as /);
 });
 
-test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65535", () => {
+test("a listen address is IPv4, IPv6 in brackets or localhost, with a port up to 65535", () => {
   const listen = (value: string) => readConfig({ ...minimal, INTAKE_LISTEN: value }).intake.listen;
   assert.deepEqual(listen("10.1.2.3:0"), { host: "10.1.2.3", port: 0 });
   assert.deepEqual(listen("[::1]:8443"), { host: "::1", port: 8443 });
@@ -72,7 +82,7 @@ test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65
     const value of ["8080", ":8080", "127.0.0.1", "127.0.0.1:", "::1:80", "127.0.0.1:65536", "300.0.0.1:80"]
   ) {
     assert.ok(
-      faults({ INTAKE_LISTEN: value }).some((text) => /^INTAKE_LISTEN is not address:port/.test(text)),
+      faults({ INTAKE_LISTEN: value }).some((text) => /^INTAKE_LISTEN must be address:port/.test(text)),
       value,
     );
   }
@@ -81,48 +91,35 @@ test("addresses to listen on: IPv4, IPv6 in brackets, localhost, a port up to 65
 const withCertificate = { TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile };
 
 test("a public address needs a certificate", () => {
-  for (
-    const value of [
-      "0.0.0.0:80",
-      "[::]:80",
-      "8.8.8.8:443",
-      "[2001:db8::1]:443",
-      "100.64.0.1:80",
-      "172.32.0.1:80",
-    ]
-  ) {
-    assert.match(fault({ INTAKE_LISTEN: value }), /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
-  }
-  for (const value of ["0.0.0.0:443", "8.8.8.8:443", "[::1]:443", "[fd00::1]:443"]) {
-    assert.deepEqual(faults({ INTAKE_LISTEN: value, ...withCertificate }), []);
-  }
+  const open = [
+    "0.0.0.0:80",
+    "[::]:80",
+    "8.8.8.8:443",
+    "[2001:db8::1]:443",
+    "100.64.0.1:80",
+    "172.32.0.1:80",
+  ];
+  refuses("INTAKE_LISTEN", open, /^INTAKE_LISTEN is a public address .*TLS_CERT_FILE/);
+  accepts("INTAKE_LISTEN", ["0.0.0.0:443", "8.8.8.8:443", "[::1]:443", "[fd00::1]:443"], withCertificate);
 });
 
-test("with a certificate neither a public IPv6 address nor port 80 of a public address is listened at", () => {
-  for (const value of ["[::]:443", "[2001:db8::1]:443"]) {
-    assert.match(
-      fault({ INTAKE_LISTEN: value, ...withCertificate }),
-      /^INTAKE_LISTEN is a public IPv6 address .*0\.0\.0\.0$/,
-    );
-  }
-  assert.match(
-    fault({ INTAKE_LISTEN: "0.0.0.0:80", ...withCertificate }),
-    /^INTAKE_LISTEN is port 80 .*443$/,
-  );
-  for (const value of ["127.8.8.8:80", "10.0.0.1:80", "192.168.1.1:80", "172.31.0.1:80", "[fe80::1]:80"]) {
-    assert.deepEqual(faults({ INTAKE_LISTEN: value }), []);
-  }
+test("even with a certificate, a public IPv6 address and port 80 of a public address are refused", () => {
+  const ipv6 = /^INTAKE_LISTEN is a public IPv6 address .*0\.0\.0\.0$/;
+  refuses("INTAKE_LISTEN", ["[::]:443", "[2001:db8::1]:443"], ipv6, withCertificate);
+  refuses("INTAKE_LISTEN", ["0.0.0.0:80"], /^INTAKE_LISTEN is port 80 .*443$/, withCertificate);
+  const near = ["127.8.8.8:80", "10.0.0.1:80", "192.168.1.1:80", "172.31.0.1:80", "[fe80::1]:80"];
+  accepts("INTAKE_LISTEN", near);
 });
 
-test("a certificate and a key that are no pair, and files that hold something else, are faults", () => {
+test("a mismatched certificate and key, or a file with other content, are errors", () => {
   assert.equal(
     fault({ TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: other.keyFile }),
-    "TLS_CERT_FILE and TLS_KEY_FILE do not belong together",
+    "TLS_CERT_FILE and TLS_KEY_FILE do not match",
   );
   for (const file of ["package.json", empty]) {
     assert.deepEqual(faults({ TLS_CERT_FILE: file, TLS_KEY_FILE: file }), [
-      "TLS_CERT_FILE is not valid PEM without a passphrase",
-      "TLS_KEY_FILE is not valid PEM without a passphrase",
+      "TLS_CERT_FILE is not a valid PEM file, or is encrypted with a passphrase",
+      "TLS_KEY_FILE is not a valid PEM file, or is encrypted with a passphrase",
     ]);
   }
 });
@@ -140,25 +137,28 @@ test("the files for the actions tier must exist, be valid PEM and belong togethe
     certFile: other.certFile,
     keyFile: other.keyFile,
   });
-  assert.match(fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }), /^ACTIONS_CA_FILE is not valid PEM/);
+  assert.match(
+    fault({ ...actions, ACTIONS_CA_FILE: other.keyFile }),
+    /^ACTIONS_CA_FILE is not a valid PEM file/,
+  );
   assert.match(fault({ ...actions, ACTIONS_CA_FILE: "" }), /^ACTIONS_CA_FILE is not set/);
   assert.match(
     fault({ ...actions, ACTIONS_CLIENT_KEY_FILE: server.keyFile }),
-    /^ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not belong together/,
+    /^ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE do not match/,
   );
   assert.equal(faults({ ACTIONS_URL: actions.ACTIONS_URL }).length, 3);
 });
 
-test("the actions tier is reached in the clear on this machine only", () => {
+test("the actions tier is reached without TLS on this machine only", () => {
   for (const host of ["localhost", "127.0.0.1", "127.8.8.8", "[::1]"]) {
     assert.equal(readConfig({ ...minimal, ACTIONS_URL: `http://${host}:9443` }).delivery?.files, null);
   }
   for (const host of ["10.0.0.1", "[::2]", "actions.internal", "127.0.0.1.example"]) {
-    assert.match(fault({ ACTIONS_URL: `http://${host}:9443` }), /^ACTIONS_URL is http: on another machine/);
+    assert.match(fault({ ACTIONS_URL: `http://${host}:9443` }), /^ACTIONS_URL must use https: unless/);
   }
 });
 
-test("a base address has a scheme and a host and nothing behind them", () => {
+test("a base address has a scheme and a host and nothing after them", () => {
   assert.equal(
     readConfig({ ...minimal, INTAKE_URL: "https://intake.example.com/" }).intake.url,
     "https://intake.example.com",
@@ -171,9 +171,7 @@ test("a base address has a scheme and a host and nothing behind them", () => {
     "https://x#y",
     "https://u:p@x",
   ];
-  for (const value of wrong) {
-    assert.match(fault({ INTAKE_URL: value }), /^INTAKE_URL is not a base address/);
-  }
+  refuses("INTAKE_URL", wrong, /^INTAKE_URL is not a base URL/);
 });
 
 test("trusted proxies are networks", () => {
@@ -187,12 +185,11 @@ test("trusted proxies are networks", () => {
   for (const outside of ["11.0.0.1", "2001:db9::1", "192.0.2.8"]) {
     assert.ok(!trustedProxies.contains(outside));
   }
-  for (const value of ["10.0.0.0/33", "everybody", "10.0.0.0/8/8"]) {
-    assert.match(fault({ TRUSTED_PROXIES: value }), /^TRUSTED_PROXIES is not a list of networks/);
-  }
+  const malformed = ["10.0.0.0/33", "everybody", "10.0.0.0/8/8"];
+  refuses("TRUSTED_PROXIES", malformed, /^TRUSTED_PROXIES is not a list of networks/);
 });
 
-test("DATABASE_URL may name several servers; DATABASE_LISTEN_URL leads past a pooler, and is no pooler's", () => {
+test("DATABASE_URL accepts several servers, and DATABASE_LISTEN_URL bypasses a pooler", () => {
   const several = "postgres://a:hunter2@one:5432,two:5433/x?target_session_attrs=read-write";
   assert.equal(readConfig({ ...minimal, DATABASE_URL: several }).databaseUrl, several);
   const pooled = "postgres://a:hunter2@pooler:6432/x?pooler=transaction";
@@ -201,44 +198,30 @@ test("DATABASE_URL may name several servers; DATABASE_LISTEN_URL leads past a po
   assert.equal(readConfig({ ...minimal, DATABASE_URL: pooled }).listenUrl, null);
   assert.equal(
     fault({ DATABASE_LISTEN_URL: pooled }),
-    "DATABASE_LISTEN_URL is the address of a pooler; use the address of the server",
+    "DATABASE_LISTEN_URL is a pooler's URL; use the server's",
   );
 });
 
-test("a database address that is none is not repeated", () => {
-  for (
-    const value of [
-      ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
-      ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
-      ...["postgres://a:hunter2@one,two:x/x", "postgres://a:hunter2@one:5432,:5432/x"],
-      ...[
-        "postgres://a:hunter2@h/x?target_session_attrs=standby",
-        "postgres://a:hunter2@h/x?sslmode=hunter2",
-      ],
-    ]
-  ) {
-    assert.match(
-      fault({ DATABASE_URL: value }),
-      /^DATABASE_URL (is not (a URL|valid)|has (a|an) (%|target_|sslmode))(?!.*hunter2)/,
-    );
-  }
+test("an invalid database address is not repeated in the error", () => {
+  const invalid = [
+    ...["mysql://u:hunter2@h/d", "hunter2", "postgres:/hunter2", "postgres://u:hunter2@h:port/d"],
+    ...["postgres://a%zz:hunter2@h/x", "postgres://a:hunter2%@h/x", "postgres://a:hunter2@%zz/x"],
+    ...["postgres://a:hunter2@one,two:x/x", "postgres://a:hunter2@one:5432,:5432/x"],
+    ...["postgres://a:hunter2@h/x?target_session_attrs=standby", "postgres://a:hunter2@h/x?sslmode=hunter2"],
+  ];
+  const unquoted = /^DATABASE_URL (is not a URL|has (a %|an unsupported|an invalid))(?!.*hunter2)/;
+  refuses("DATABASE_URL", invalid, unquoted);
   assert.match(fault({ DATABASE_URL: "" }), /^DATABASE_URL is not set/);
 });
 
 test("OPS_LISTEN must be loopback or private, even with a certificate, and differ from every public listener", () => {
-  for (const value of ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"]) {
-    assert.match(
-      fault({ OPS_LISTEN: value, TLS_CERT_FILE: server.certFile, TLS_KEY_FILE: server.keyFile }),
-      /^OPS_LISTEN is a public address .*private address/,
-    );
-  }
-  for (const value of ["127.0.0.1:9090", "10.1.2.3:9090", "[::1]:9090", "192.168.0.1:0"]) {
-    assert.deepEqual(faults({ OPS_LISTEN: value }), []);
-  }
+  const open = ["0.0.0.0:9090", "203.0.113.7:9090", "[::]:9090", "[2001:db8::1]:9090"];
+  refuses("OPS_LISTEN", open, /^OPS_LISTEN is a public address .*private address/, withCertificate);
+  accepts("OPS_LISTEN", ["127.0.0.1:9090", "10.1.2.3:9090", "[::1]:9090", "192.168.0.1:0"]);
   assert.match(fault({ OPS_LISTEN: "127.0.0.1:8081" }), /^OPS_LISTEN and FORMS_LISTEN are the same address/);
 });
 
-test("surfaces on one address need a URL each, with hosts that differ", () => {
+test("surfaces that share an address each need a URL with a different host", () => {
   const one = { INTAKE_LISTEN: "127.0.0.1:8443", FORMS_LISTEN: "127.0.0.1:8443" };
   assert.deepEqual(faults(one).map((text) => text.slice(0, 21)), [
     "INTAKE_URL is not set",
@@ -248,12 +231,12 @@ test("surfaces on one address need a URL each, with hosts that differ", () => {
   assert.match(fault(intake), /^FORMS_URL is not set/);
   assert.match(
     fault({ ...intake, FORMS_URL: "https://intake.example.com" }),
-    /^INTAKE_URL and FORMS_URL name one host/,
+    /^INTAKE_URL and FORMS_URL have the same host/,
   );
   assert.deepEqual(faults({ ...intake, FORMS_URL: "https://forms.example.com" }), []);
 });
 
-test("SURFACES lists what a process serves: all by default, delivery wherever the intake is", () => {
+test("SURFACES lists what a process serves, by default all, and delivery runs where intake runs", () => {
   const served = (value?: string, more = {}) => [
     ...readConfig({ ...minimal, ...(value === undefined ? {} : { SURFACES: value }), ...more }).surfaces,
   ];
@@ -263,11 +246,11 @@ test("SURFACES lists what a process serves: all by default, delivery wherever th
   assert.deepEqual(served("delivery", { ACTIONS_URL: "http://127.0.0.1:8443" }), ["delivery"]);
   assert.deepEqual(served("ops,ops"), ["ops"]);
   for (const value of ["everything", "intake,plans", "Intake", ","]) {
-    assert.match(fault({ SURFACES: value }), /^SURFACES is not a list of intake, forms, .*delivery$/);
+    assert.match(fault({ SURFACES: value }), /^SURFACES must be a list of intake, forms, .*delivery$/);
   }
 });
 
-test("what a process does not serve needs no settings and cannot make them wrong", () => {
+test("settings of surfaces that are not served are neither required nor checked", () => {
   assert.deepEqual(
     faults({
       SURFACES: "intake",
@@ -296,19 +279,19 @@ for (
     ["ACTIONS_CLIENT_NAMES", "ACTIONS_CLIENT_NAME"],
   ] as const
 ) {
-  test(`the misspelled ${name} stops the start and names ${likely}, without its value`, () => {
+  test(`the misspelled ${name} stops the start and the error suggests ${likely}, without its value`, () => {
     assert.equal(fault({ [name]: "hunter2" }), `${name} is not a setting; did you mean ${likely}?`);
   });
 }
 
-test("a variable with one of our prefixes that is like no setting is refused without a guess", () => {
+test("an unknown variable with one of our prefixes is refused without a suggestion", () => {
   assert.equal(
     fault({ STRIPE_PUBLISHABLE: "x" }),
     "STRIPE_PUBLISHABLE is not a setting; docs/configuration.md lists them",
   );
 });
 
-test("settings of the other process, empty ones and variables of other programs do not stop the start", () => {
+test("settings of the other process, empty ones and other programs' variables are ignored", () => {
   const others = {
     SMTP_URL: "smtp://mail.example.com",
     MAIL_FROM: "a@example.com",
@@ -327,7 +310,7 @@ test("settings of the other process, empty ones and variables of other programs 
   assert.deepEqual(faults({ ...others, ...foreign }), []);
 });
 
-test("a secret may stand in the file that NAME_FILE names; white space around it is no part of it", () => {
+test("a secret can be in the file that NAME_FILE names, trimmed of white space", () => {
   const filed = (text: string) => {
     const path = join(authority.folder, `${randomUUID()}.secret`);
     writeFileSync(path, text);
@@ -340,7 +323,7 @@ test("a secret may stand in the file that NAME_FILE names; white space around it
   const { faults: ofActions, config } = examineActionsConfig({ SMTP_URL_FILE, MAIL_FROM: "a@example.com" });
   assert.equal(config.mail?.host, "mail.example.com");
   assert.ok(!ofActions.some((fault) => fault.includes("SMTP_URL")));
-  // What it holds is checked as ever, and not repeated.
+  // The file's content is checked like a variable and not repeated.
   assert.throws(
     () => readConfig({ DATABASE_URL_FILE: filed("mysql://hunter2") }),
     {
@@ -348,20 +331,20 @@ test("a secret may stand in the file that NAME_FILE names; white space around it
     },
   );
 
-  assert.deepEqual(faults({ DATABASE_URL_FILE }), ["DATABASE_URL_FILE: DATABASE_URL is set too"]);
+  assert.deepEqual(faults({ DATABASE_URL_FILE }), ["DATABASE_URL_FILE: DATABASE_URL is also set"]);
   const wrong = (path: string, fault: string) =>
     assert.throws(() => readConfig({ DATABASE_URL_FILE: path }), { faults: [`DATABASE_URL_FILE: ${fault}`] });
   wrong("/nowhere/at/all", "/nowhere/at/all cannot be read (ENOENT)");
   wrong(authority.folder, `${authority.folder} cannot be read (EISDIR)`);
   wrong(empty, `${empty} is empty`);
-  // What is no secret has no such file.
+  // Only secrets can be in a file.
   assert.equal(
     fault({ INTAKE_LISTEN_FILE: empty }),
     "INTAKE_LISTEN_FILE is not a setting; did you mean INTAKE_LISTEN?",
   );
 });
 
-test("what runners, orchestrators and other tools put into an environment does not stop the start", () => {
+test("variables set by runners, orchestrators and other tools are ignored", () => {
   const runner = {
     ...{ ACTIONS_RUNTIME_URL: "https://x", ACTIONS_RUNTIME_TOKEN: "x", ACTIONS_CACHE_URL: "https://x" },
     ...{ ACTIONS_CACHE_SERVICE_V2: "True", ACTIONS_RESULTS_URL: "https://x", ACTIONS_ORCHESTRATION_ID: "x" },
@@ -383,7 +366,7 @@ test("what runners, orchestrators and other tools put into an environment does n
   assert.deepEqual(faults({ ...runner, ...neighbours, ...clients }), []);
 });
 
-test("where the names cannot be listed, as on Deno with a narrow permission, the rest is read all the same", () => {
+test("settings are read even where the names cannot be listed, as on Deno with a narrow permission", () => {
   const narrow = new Proxy(minimal, {
     ownKeys: () => {
       throw Object.assign(new Error("Requires env access"), { name: "NotCapable" });

@@ -3,18 +3,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readConfig } from "../../src/settings/config.ts";
-import { takeCredentials } from "../../src/settings/credentials.ts";
+import { addCredentialFiles } from "../../src/settings/credentials.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 function environmentWith(files: Readonly<Record<string, string>>, given: Record<string, string> = {}) {
   const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const environment: Record<string, string | undefined> = { CREDENTIALS_DIRECTORY: folder, ...given };
-  takeCredentials(environment);
+  addCredentialFiles(environment);
   return { environment, folder };
 }
 
-test("a credential is named after its setting: a secret's text, or a file of TLS by its path", () => {
+test("a credential named after a setting provides a secret's text or a TLS file's path", () => {
   const { environment, folder } = environmentWith({
     lead_DATABASE_URL: "postgres://a:b@127.0.0.1/leads\n",
     lead_ACTIONS_CLIENT_KEY_FILE: "key",
@@ -26,7 +26,7 @@ test("a credential is named after its setting: a secret's text, or a file of TLS
   assert.ok(!Object.keys(environment).includes("another"));
 });
 
-test("a credential that is named after nothing stops the start with the likely name", () => {
+test("a credential with an unknown name stops the start with a suggestion", () => {
   const { environment } = environmentWith({
     lead_DATABASE_URL: "postgres://127.0.0.1/a",
     lead_TLS_KEY_FIEL: "x",

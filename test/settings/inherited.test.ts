@@ -26,14 +26,14 @@ function faultsOf(environment: Readonly<Record<string, string>>, sockets: Inheri
   }
 }
 
-test("sockets are found by the names that systemd gives them, from descriptor 3 on", () => {
+test("sockets are found by their systemd names, from descriptor 3", () => {
   assert.deepEqual([...inheritedSockets(handed, 42)], [["intake", [3]], ["forms", [4]]]);
   const sockets = inheritedSockets(handed, 42);
   assert.deepEqual(readConfig(placed, sockets).sockets, sockets);
   assert.deepEqual(readConfig(placed, sockets).intake.listen, { socket: "intake" });
 });
 
-test("sockets that were handed to another process are none of ours", () => {
+test("sockets passed to another process are ignored", () => {
   assert.deepEqual([...inheritedSockets(handed, 43)], []);
   assert.deepEqual([...inheritedSockets({}, 42)], []);
   assert.deepEqual([...inheritedSockets({ ...handed, LISTEN_FDS: "-1" }, 42)], []);
@@ -48,37 +48,37 @@ test("missing, ambiguous and unused sockets are reported together", () => {
   assert.match(several ?? "", /^INTAKE_LISTEN: 2 sockets are named intake; .*FileDescriptorName=/);
   assert.match(
     missing ?? "",
-    /^FORMS_LISTEN is the socket forms, but systemd passed only intake, site/,
+    /^FORMS_LISTEN names the socket forms, but systemd passed only intake, site/,
   );
   assert.match(unused ?? "", /^systemd passed the socket site, .*fd:site/);
   assert.deepEqual(more, []);
   assert.match(faultsOf(placed, new Map())[0] ?? "", /systemd passed no socket/);
 });
 
-test("two surfaces on one socket need different hosts, and the operator has a separate socket", () => {
+test("surfaces on one socket need different hosts, and ops needs a separate socket", () => {
   const one = { ...placed, FORMS_LISTEN: "fd:intake" };
   const sockets = inheritedSockets({ ...handed, LISTEN_FDS: "1" }, 42);
   assert.deepEqual(faultsOf(one, sockets), []);
   assert.deepEqual(faultsOf({ ...one, FORMS_URL: one.INTAKE_URL }, sockets), [
-    "INTAKE_URL and FORMS_URL name one host on one address",
+    "INTAKE_URL and FORMS_URL have the same host and share a listen address",
   ]);
   assert.deepEqual(faultsOf({ ...one, OPS_LISTEN: "fd:intake" }, sockets), [
-    "OPS_LISTEN and INTAKE_LISTEN are the same address; the operator's listener needs its own",
-    "OPS_LISTEN and FORMS_LISTEN are the same address; the operator's listener needs its own",
+    "OPS_LISTEN and INTAKE_LISTEN are the same address; choose another address for OPS_LISTEN",
+    "OPS_LISTEN and FORMS_LISTEN are the same address; choose another address for OPS_LISTEN",
   ]);
 });
 
-test("what is neither address:port nor fd:NAME is a fault", () => {
+test("an address that is neither address:port nor fd:NAME is an error", () => {
   for (const value of ["fd:", "fd", "fd:a b", "fd:a:b", "FD:intake"]) {
     assert.match(
       faultsOf({ ...placed, INTAKE_LISTEN: value }, null)[0] ?? "",
-      /^INTAKE_LISTEN is not /,
+      /^INTAKE_LISTEN must be /,
       value,
     );
   }
 });
 
-test("the actions process takes a socket too, and needs it", () => {
+test("the actions process accepts a socket, and requires the one it names", () => {
   const authority = new Authority();
   const { certFile, keyFile } = authority.issue({ name: "actions", use: "server" });
   const environment = {
@@ -90,5 +90,5 @@ test("the actions process takes a socket too, and needs it", () => {
   };
   const sockets = inheritedSockets({ ...handed, LISTEN_FDS: "1", LISTEN_FDNAMES: "actions" }, 42);
   assert.deepEqual(readActionsConfig(environment, sockets).listen, { socket: "actions" });
-  assert.throws(() => readActionsConfig(environment, new Map()), /ACTIONS_LISTEN is the socket actions/);
+  assert.throws(() => readActionsConfig(environment, new Map()), /ACTIONS_LISTEN names the socket actions/);
 });

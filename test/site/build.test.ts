@@ -13,15 +13,15 @@ import { readPlans } from "../../src/store/serving/plans.ts";
 import { listAreasInForce } from "../../src/store/operator/vocabulary.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { readHtml, textsOf } from "../support/site/html.ts";
-import { BuiltSite, gutterCare, jsonLdOf, planEntry, SiteWorld, urls } from "../support/site/site.ts";
+import { BuiltSite, gutterCare, jsonLdOf, planEntry, SiteTestEnv, urls } from "../support/site/site.ts";
 
-let world: SiteWorld;
+let testEnv: SiteTestEnv;
 const folder = temporaryFolder("build");
 const unsold = { urls, contact: null, isSold: false };
 
 before(async () => {
-  world = await SiteWorld.open();
-  await world.put(
+  testEnv = await SiteTestEnv.open();
+  await testEnv.put(
     gutterCare,
     planEntry({ slug: "b", name: "B", customer: "acme", amount_cents: 1, interval: "year", items: [] }),
     planEntry({ slug: "a", name: "A", customer: "acme", amount_cents: 2, interval: "week", items: [] }),
@@ -31,11 +31,11 @@ before(async () => {
 const contents = (site: BuiltSite) =>
   new Map(site.paths.map((path) => [path, site.bytes(path).toString("base64")]));
 
-test("two builds of the same content are the same bytes, whatever their folder and the order of what they read", async () => {
-  const first = await world.build("first");
-  const again = await world.build("deep/er/second");
+test("builds of the same content are identical, whatever the folder and the order of the input", async () => {
+  const first = await testEnv.build("first");
+  const again = await testEnv.build("deep/er/second");
   assert.deepEqual(contents(again), contents(first));
-  const [areas, plans] = [await listAreasInForce(world.pool), await readPlans(world.pool)];
+  const [areas, plans] = [await listAreasInForce(testEnv.pool), await readPlans(testEnv.pool)];
   const shuffled = buildSite({
     sources: readPageSources().reverse(),
     areas: [...areas].reverse(),
@@ -48,10 +48,10 @@ test("two builds of the same content are the same bytes, whatever their folder a
   );
 });
 
-test("Deno builds every file but the packed ones, with the same bytes as Node", async () => {
-  const site = await world.build("runtime");
+test("Deno builds the same bytes as Node, except for compressed files", async () => {
+  const site = await testEnv.build("runtime");
   const built = buildElsewhere("deno", [join(root, "node_modules/.bin/deno"), "run", "-A", "--no-check"]);
-  assert.match(built.printed, /^Built \d+ files in .*\nNone of them is packed/);
+  assert.match(built.printed, /^Built \d+ files in .*\nThe files are not compressed/);
   const plain = [...contents(site)].filter(([path]) => !/\.(br|gz)$/.test(path));
   assert.deepEqual(contents(built.site), new Map(plain));
   assert.ok(plain.length < site.paths.length);
@@ -71,7 +71,7 @@ function buildElsewhere(
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
-      DATABASE_URL: world.url,
+      DATABASE_URL: testEnv.url,
       SITE_DIR: dir,
       SITE_URL: urls.site,
       INTAKE_URL: urls.intake,
@@ -84,7 +84,7 @@ function buildElsewhere(
   return { site: new BuiltSite(dir), printed };
 }
 
-test("npm run site:build says what is missing, and leaves the site that is there", async () => {
+test("npm run site:build reports missing settings and keeps the existing site", async () => {
   const run = (env: Record<string, string>, ...args: string[]) => {
     const root = fileURLToPath(new URL("../../", import.meta.url));
     try {
@@ -100,58 +100,58 @@ test("npm run site:build says what is missing, and leaves the site that is there
       return { code: status, text: stderr };
     }
   };
-  const site = await world.build("kept");
+  const site = await testEnv.build("kept");
   const before = contents(site);
   const nobody = run({ DATABASE_URL: "postgres://nobody:secret@127.0.0.1:1/none", SITE_DIR: site.dir });
   assert.equal(nobody.code, 1);
   assert.ok(!nobody.text.includes("secret"), nobody.text);
   assert.deepEqual(contents(site), before);
-  const nowhere = run({ DATABASE_URL: world.url, SITE_DIR: join(site.dir, "llms.txt", "site") });
+  const nowhere = run({ DATABASE_URL: testEnv.url, SITE_DIR: join(site.dir, "llms.txt", "site") });
   assert.equal(nowhere.code, 1);
   assert.match(nowhere.text, /llms\.txt/);
   assert.doesNotMatch(nowhere.text, /database/i);
-  const wrong = run({ DATABASE_URL: world.url, SITE_URL: "www.example.com/path" });
+  const wrong = run({ DATABASE_URL: testEnv.url, SITE_URL: "www.example.com/path" });
   assert.equal(wrong.code, 2);
-  assert.match(wrong.text, /SITE_URL is not a base address/);
+  assert.match(wrong.text, /SITE_URL is not a base URL/);
   assert.equal(run({}, "--fast").code, 2);
   assert.match(run({}, "--help").text, /^Usage: npm run site:build/);
 });
 
-test("a site replaces the one before it whole, and leaves nothing beside it", async () => {
+test("a build replaces the previous site as a whole and leaves no other files", async () => {
   const dir = join(folder, "swap", "site");
-  await buildSiteFrom(world.url, { ...unsold, dir });
+  await buildSiteFrom(testEnv.url, { ...unsold, dir });
   writeFileSync(join(dir, "areas/gone.html"), "of yesterday");
-  // What a build that was killed has left: no process has this number.
+  // The folder of a build that was killed; no process has this id.
   mkdirSync(`${dir}.new-999999999/areas`, { recursive: true });
-  await buildSiteFrom(world.url, { ...unsold, dir });
+  await buildSiteFrom(testEnv.url, { ...unsold, dir });
   assert.ok(!existsSync(join(dir, "areas/gone.html")));
   assert.deepEqual(readdirSync(join(folder, "swap")), ["site"]);
 });
 
-test("a folder that holds something else is not replaced", async () => {
+test("a folder with other content is not replaced", async () => {
   const dir = join(folder, "home");
   mkdirSync(dir);
   writeFileSync(join(dir, "diary.txt"), "dear diary");
-  await assert.rejects(buildSiteFrom(world.url, { ...unsold, dir }), /holds something else than a site/);
+  await assert.rejects(buildSiteFrom(testEnv.url, { ...unsold, dir }), /contains files other than a site/);
   assert.equal(readFileSync(join(dir, "diary.txt"), "utf8"), "dear diary");
   mkdirSync(join(folder, "empty"));
   writeSite(join(folder, "empty"), new Map([["llms.txt", new Uint8Array(1)]]));
   assert.deepEqual(readdirSync(join(folder, "empty")), ["llms.txt"]);
 });
 
-test("an added area has a page that says that it is new, and a retired one is gone from pages, lists, links and rows", async () => {
-  await world.add("wine cellar", "proposed");
-  await world.retire("gutters");
-  const site = await world.build("vocabulary");
+test("an added area gets a page that marks it as new, and a retired one disappears from pages, lists, links and rows", async () => {
+  await testEnv.add("wine cellar", "proposed");
+  await testEnv.retire("gutters");
+  const site = await testEnv.build("vocabulary");
   const page = site.text("areas/wine-cellar/index.html");
-  assert.match(page, /Nobody has written yet/);
-  assert.match(page, /proposed: it came with real traffic/);
+  assert.match(page, /no description of these leads yet/);
+  assert.match(page, /proposed: it appeared in real leads/);
   assert.ok(site.text("areas/index.html").includes('href="/areas/wine-cellar/"'));
   assert.ok(site.text("llms.txt").includes("/areas/wine-cellar/index.html.md"));
   for (const path of site.paths.filter((path) => /\.(html|md|xml|txt)$/.test(path))) {
     assert.ok(!site.text(path).includes("/areas/gutters/"), path);
   }
-  assert.ok(/often with the\s+gutters\./.test(site.text("areas/roof/index.html")), "the word stays");
+  assert.ok(/often together with the\s+gutters\./.test(site.text("areas/roof/index.html")), "the word stays");
   const database = site.database();
   const rows = database.prepare(
     "select (select count(*) from page where path like '%gutters%') as pages, (select count(*) from entity where id like '%gutters%') as entities, (select count(*) from edge where object like '%gutters%') as edges",
@@ -160,8 +160,8 @@ test("an added area has a page that says that it is new, and a retired one is go
   database.close();
 });
 
-test("where plans are sold each has a link to buy it, and a contact for keys is named; otherwise neither", async () => {
-  const plans = await readPlans(world.pool);
+test("each plan on sale has a link to buy it, and a configured contact for keys is named", async () => {
+  const plans = await readPlans(testEnv.pool);
   const textOf = (path: string, more: object) =>
     new TextDecoder().decode(
       buildSite({ sources: readPageSources(), areas: [], plans, urls, ...more }).get(path),
@@ -176,19 +176,19 @@ test("where plans are sold each has a link to buy it, and a contact for keys is 
   assert.deepEqual(links({ isSold: false }), []);
   assert.match(textOf("faq/index.html", { contact: "keys@acme.example" }), /href="mailto:keys@acme.example"/);
   assert.doesNotMatch(textOf("faq/index.html", {}), /mailto:/);
-  assert.throws(() => siteSettings({ CONTACT_EMAIL: "keys" }), /CONTACT_EMAIL is not an address/);
+  assert.throws(() => siteSettings({ CONTACT_EMAIL: "keys" }), /CONTACT_EMAIL is not an email address/);
 });
 
-test("the plans of buyers name the customer and no member of the feed, which has a page of its own", async () => {
-  await addTenant(world.pool, { slug: "acme-roofing", name: "Acme Roofing", sandbox: false });
-  const site = await world.build("buyers");
+test("the plans page for buyers names the customer and no feed member; the feed has its own page", async () => {
+  await addTenant(testEnv.pool, { slug: "acme-roofing", name: "Acme Roofing", sandbox: false });
+  const site = await testEnv.build("buyers");
   const text = textsOf(site.text("plans/index.html"), "article").join(" ");
   assert.match(text, /\$29\.00 a month, by Acme Roofing\./);
   assert.doesNotMatch(text, /acme-roofing|amount_cents|trial_days|curl/);
   assert.match(site.text("plans/feed/index.html"), /<code>amount_cents<\/code>/);
 });
 
-test("what an operator types is text everywhere: areas and plans with markup in them", async () => {
+test("markup in areas and plans is shown as text", async () => {
   const hostile = [
     '<script>alert("1")</script>',
     "</script><img src=x onerror=alert(1)>",
@@ -205,9 +205,9 @@ test("what an operator types is text everywhere: areas and plans with markup in 
     "'; drop table page; --",
     "]]> --> ]]&gt;",
   ];
-  for (const area of hostile) await world.add(area);
+  for (const area of hostile) await testEnv.add(area);
   for (const [n, text] of hostile.entries()) {
-    await world.put(planEntry({
+    await testEnv.put(planEntry({
       slug: `hostile-${n}`,
       name: `${text} ${n}`,
       customer: text,
@@ -218,7 +218,7 @@ test("what an operator types is text everywhere: areas and plans with markup in 
       nested: { [text]: [text, 1.10, null, true] },
     }));
   }
-  const site = await world.build("hostile");
+  const site = await testEnv.build("hostile");
   for (const [path, html] of site.pages) {
     const elements = readHtml(html);
     assert.doesNotThrow(() => jsonLdOf(html), path);
@@ -253,5 +253,5 @@ test("what an operator types is text everywhere: areas and plans with markup in 
   }
   assert.deepEqual(database.prepare("pragma foreign_key_check").all(), []);
   database.close();
-  for (const [n] of hostile.entries()) await removePlan(world.pool, `hostile-${n}`);
+  for (const [n] of hostile.entries()) await removePlan(testEnv.pool, `hostile-${n}`);
 });

@@ -9,7 +9,7 @@ const sources = readPageSources();
 const examplesOf = (body: string) =>
   [...body.matchAll(/^```json lead\n([\s\S]*?)\n```$/gm)].map(([, text]) => text as string);
 
-test("every page of an area or a service has an example lead that is accepted without a flag, and is about it", () => {
+test("each area and service page has an example lead about it that is accepted without flags", () => {
   const pages = sources.filter(({ area, service }) => area !== null || service !== null);
   assert.equal(pages.length, areas.size + projectServices.length);
   for (const { path, body, area, service } of pages) {
@@ -22,16 +22,6 @@ test("every page of an area or a service has an example lead that is accepted wi
     if (area !== null) assert.equal(verdict.lead.project_area, area, path);
     if (service !== null) assert.equal(verdict.lead.project_service, service, path);
   }
-});
-
-test("no example has a number that could be somebody's: all are of the ranges kept for fiction", () => {
-  for (const { path, body } of sources) {
-    for (const text of examplesOf(body)) {
-      assert.match(
-        validate(text, areas).kind === "valid" ? JSON.parse(text).phone : "",
-        /^\(555\) \d{3}-\d{4}$/,
-        path,
-      );
-    }
-  }
+  const phones = sources.flatMap(({ body }) => examplesOf(body)).map((text) => JSON.parse(text).phone);
+  for (const phone of phones) assert.match(phone, /^\(555\) \d{3}-\d{4}$/, "reserved for fiction");
 });

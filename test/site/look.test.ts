@@ -8,17 +8,17 @@ import { faultsOfAccess } from "../support/browser/access.ts";
 import { faultsOfLook } from "../support/browser/look.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { startServer } from "../support/server.ts";
-import { gutterCare, planEntry, SiteWorld } from "../support/site/site.ts";
+import { gutterCare, planEntry, SiteTestEnv } from "../support/site/site.ts";
 import { atEnd } from "../support/at_end.ts";
 
 await testLook();
 
-/** One page of each kind, and those with the widest tables and the longest words. */
+/** One page of each kind, including those with the widest tables and the longest words. */
 const kinds = [
   "/",
   "/intake/",
   "/intake/envelope/",
-  "/intake/answers/",
+  "/intake/responses/",
   "/intake/client/",
   "/forms/",
   "/plans/",
@@ -37,10 +37,10 @@ const kinds = [
 ];
 
 async function testLook(): Promise<void> {
-  const world = await SiteWorld.open();
+  const testEnv = await SiteTestEnv.open();
   const long = "x".repeat(90);
-  await world.add(long);
-  await world.put(
+  await testEnv.add(long);
+  await testEnv.put(
     gutterCare,
     planEntry({
       slug: "long",
@@ -51,8 +51,8 @@ async function testLook(): Promise<void> {
       items: [{ title: long, detail: long.repeat(3) }],
     }),
   );
-  const site = await world.build("site");
-  const server = await startServer({ databaseUrl: world.url, env: { SITE_DIR: site.dir } });
+  const site = await testEnv.build("site");
+  const server = await startServer({ databaseUrl: testEnv.url, env: { SITE_DIR: site.dir } });
   const url = server.urls.site ?? "";
   const browser = await startBrowser();
   atEnd(() => browser.close());
@@ -69,11 +69,11 @@ async function testLook(): Promise<void> {
       await look(page, path);
     }
     await context.close();
-    // The browser itself remarks on the page of a 404.
+    // The browser itself logs the 404 page.
     assert.deepEqual(complaints.filter((text) => !/status of 404/.test(text)), []);
   }
 
-  test("the service serves every page, its Markdown, and for the rest the page that says so", async () => {
+  test("the service serves every page and its Markdown, and a 404 page for other paths", async () => {
     for (const [path, html] of site.pages) {
       const answer = await fetch(url + path);
       assert.equal(answer.status, path === "/404.html" ? 404 : 200, path);
@@ -95,7 +95,7 @@ async function testLook(): Promise<void> {
   for (
     const [width, colorScheme] of [[320, "light"], [390, "dark"], [768, "light"], [1280, "dark"]] as const
   ) {
-    test(`at ${width} pixels in ${colorScheme} nothing sticks out, and everything can be read and reached by keyboard`, async () => {
+    test(`at ${width} pixels in ${colorScheme} nothing overflows, and everything is readable and reachable by keyboard`, async () => {
       await visit({ viewport: { width, height: 800 }, colorScheme }, async (page, path) => {
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, path);
         assert.deepEqual(await page.evaluate(scrolledCommands), [], path);
@@ -105,7 +105,7 @@ async function testLook(): Promise<void> {
     });
   }
 
-  test("each block of code has a button that copies it, which is in nobody's way; without a script there is none", async () => {
+  test("each code block has a copy button that covers nothing, and none without JavaScript", async () => {
     const context = await browser.newContext({
       viewport: { width: 390, height: 800 },
       reducedMotion: "reduce",
@@ -129,7 +129,7 @@ async function testLook(): Promise<void> {
   });
 }
 
-/** The command lines that a reader has to scroll sideways. */
+/** Returns the commands that need horizontal scrolling. */
 function scrolledCommands(): string[] {
   return [...document.querySelectorAll("pre")]
     .filter((block) => /^\s*curl /.test(block.textContent ?? "") && block.scrollWidth > block.clientWidth)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { render } from "../../src/http/markdown.ts";
-import { literal } from "../../src/site/markdown.ts";
+import { escapeMarkdown } from "../../src/site/markdown.ts";
 
 const shown = (text: string) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
 const awkward = fc.string({
@@ -12,7 +12,7 @@ const awkward = fc.string({
 const anything = fc.oneof(awkward, fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }))
   .map((text) => text.toWellFormed()).filter((text) => shown(text) !== "");
 
-test("literal text comes out as it went in, wherever it stands, and makes no element", () => {
+test("literal text is preserved wherever it is used and creates no element", () => {
   fc.assert(
     fc.property(anything, (text) => {
       for (
@@ -22,13 +22,13 @@ test("literal text comes out as it went in, wherever it stands, and makes no ele
           "<ul>\n<li>",
         ]] as const
       ) {
-        const rendered = render(`${before}${literal(text)}${after}`);
+        const rendered = render(`${before}${escapeMarkdown(text)}${after}`);
         assert.ok(rendered.html.startsWith(html), rendered.html);
         assert.equal(rendered.text, shown(`${before.replace("- ", "")}${shown(text)}${after}`));
         assert.doesNotMatch(rendered.html.replaceAll(/<\/?(p|ul|li)>/g, ""), /[<>"]/);
         assert.deepEqual(rendered.links, []);
       }
-      const link = render(`- [${literal(text)}](/x/): ${literal(text)}`);
+      const link = render(`- [${escapeMarkdown(text)}](/x/): ${escapeMarkdown(text)}`);
       assert.deepEqual(link.links, ["/x/"]);
       assert.equal(link.text, `${shown(text)}: ${shown(text)}`);
     }),
@@ -36,7 +36,7 @@ test("literal text comes out as it went in, wherever it stands, and makes no ele
   );
 });
 
-test("raw HTML is text, and only addresses that cannot run anything are links", () => {
+test("raw HTML becomes text, and only safe addresses become links", () => {
   assert.equal(render("a <b onclick=x>b</b>").html, "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>\n");
   assert.equal(
     render("[a](javascript:alert(1)) [b](//evil.example) [c](/plans/) ![d](/x.png)").html,

@@ -7,15 +7,15 @@ import { urls } from "../support/site/site.ts";
 const front = (...lines: string[]) => `---\n${lines.join("\n")}\n---\n\nText.\n`;
 const required = ["title: A page", "description: About it", "category: reference"];
 
-test("front matter that is wrong is refused, with the name of the file", () => {
+test("invalid front matter is refused and the error names the file", () => {
   const cases: readonly (readonly [string, RegExp])[] = [
-    ["Text", /no front matter/],
+    ["Text", /the front matter is missing/],
     [front("title: A page", "category: x"), /no description/],
     [front(...required, "titel: x"), /the line titel: x/],
     [front(...required, "  nested: x"), /the line {3}nested: x/],
-    [front(...required, "title: again"), /title stands twice/],
-    [front(...required, "kind: poem"), /no kind poem/],
-    [front(...required, "updated: yesterday"), /updated is no day/],
+    [front(...required, "title: again"), /has title twice/],
+    [front(...required, "kind: poem"), /the kind poem does not exist/],
+    [front(...required, "updated: yesterday"), /updated is not a date/],
   ];
   for (const [text, message] of cases) {
     assert.throws(() => parsePageSource("a/b.md", text), message);
@@ -23,7 +23,7 @@ test("front matter that is wrong is refused, with the name of the file", () => {
   }
 });
 
-test("a source that asks for an unknown fact, links to nowhere or has another's title stops the build", () => {
+test("an unknown fact, a broken link or a duplicate title stops the build", () => {
   const build = (...lines: string[]) => {
     const page = parsePageSource("new.md", front(...required, "updated: 2026-11-20") + lines.join("\n"));
     return () => buildSite({ sources: [...readPageSources(), page], areas: [], plans: [], urls });
@@ -34,7 +34,7 @@ test("a source that asks for an unknown fact, links to nowhere or has another's 
   const twice = parsePageSource("new.md", front("title: Security", "description: x", "category: trust"));
   assert.throws(
     () => buildSite({ sources: [...readPageSources(), twice], areas: [], plans: [], urls }),
-    /Two pages are called Security/,
+    /Two pages have the title Security/,
   );
-  assert.doesNotThrow(build("{{body KiB}} [a](/plans/feed/#reading-it-well)"));
+  assert.doesNotThrow(build("{{key rate}} [a](/plans/feed/#use-the-feed)"));
 });

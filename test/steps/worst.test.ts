@@ -1,12 +1,12 @@
-/** The most that a stranger's text can cost, searched for: see `test/support/steps/`. */
+/** Bounds the cost of a stranger's text by searching for the worst input: see `test/support/steps/`. */
 
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
 import { eventNotification } from "../../src/actions/notification/event.ts";
-import { mailOf } from "../../src/actions/notification/mail.ts";
-import { attributionOf } from "../../src/forms/attribution.ts";
-import { contactOf } from "../../src/forms/contact.ts";
+import { renderMail } from "../../src/actions/notification/mail.ts";
+import { readAttribution } from "../../src/forms/attribution.ts";
+import { findContact } from "../../src/forms/contact.ts";
 import {
   canonicalFields,
   fieldsFault,
@@ -18,9 +18,8 @@ import { scoreSubmission } from "../../src/forms/spam/score.ts";
 import { readIdempotencyKey } from "../../src/gate/idempotency_key.ts";
 import { parseAcceptEncoding } from "../../src/http/accept_encoding.ts";
 import { forwardedClient, parseNetworks } from "../../src/http/addresses.ts";
-import { parseTags } from "../../src/http/etag.ts";
-import { parseFilePath } from "../../src/http/static/file_name.ts";
-import { parseHttpDate, parseRange } from "../../src/http/static/conditional.ts";
+import { parseHttpDate, parseRange, parseTags } from "../../src/http/conditional.ts";
+import { parseFilePath } from "../../src/http/static/static_file.ts";
 import { adoptRequestId } from "../../src/http/request_id.ts";
 import { parseTarget } from "../../src/http/target.ts";
 import { canonicalText } from "../../src/lead/fingerprint.ts";
@@ -41,26 +40,29 @@ import {
 } from "../support/steps/worst.ts";
 import { event, sending } from "../support/actions/event.ts";
 
-/** Changes tried for each subject; `FC_RUNS` for a long search. */
+/** The changes tried per subject; set `FC_RUNS` for a long search. */
 const rounds = Number(process.env.FC_RUNS ?? 40);
-/** Large enough for a square to show, small enough to be counted often. */
+/** Large enough to show quadratic cost, small enough for many runs. */
 const bytes = 1_500;
-/** What a body may have at most, and a header line. */
+/** The maximum size of a body and of a header line. */
 const [bodyBytes, headerBytes] = [65_536, 16_384];
 
 /**
- * Steps a byte of a body or a header. Chosen: twice what the costliest takes; a square shows as hundreds more a byte at
- * the size that is searched.
+ * The maximum steps per byte. Chosen: twice the worst case found; quadratic cost adds hundreds per byte at the
+ * searched size.
  */
 const stepsPerByteMax = 120;
 
-/** Steps of the largest body. Chosen: twice what the costliest takes. */
+/** The maximum steps of the largest body. Chosen: twice the worst case found. */
 const bodyStepsMax = 5_000_000;
-/** The same while a person is erased. Chosen: twice what the costliest takes. */
+/** The same during an erasure. Chosen: twice the worst case found. */
 const erasureStepsMax = 600_000;
-/** Of the largest header line. Chosen: twice what the costliest takes. */
+/** The maximum steps of the largest header line. Chosen: twice the worst case found. */
 const headerStepsMax = 60_000;
-/** Of the processor, for the largest. Chosen: fifteen times what the costliest takes; a square takes seconds. */
+/**
+ * The maximum processor time of the largest input. Chosen: fifteen times the worst case found; quadratic cost takes
+ * seconds.
+ */
 const msMax = 300;
 
 const words =
@@ -77,7 +79,7 @@ const names =
     .split("|");
 const numbers = ["1", "10", "1e1", "9999999"];
 
-/** As many as a long form requires. */
+/** As many as in a long form. */
 const requiredNames = Array.from(
   { length: 25 },
   (_, at) => `required field ${"abcdefgh".repeat(1 + at % 4)} ${at}`,
@@ -124,7 +126,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     bodyStepsMax: erasureStepsMax,
   },
   {
-    name: "a stored post that an erasure judges",
+    name: "a stored post that an erasure compares",
     pieces: [...words, ...wide, ...names, ...numbers, "jane@example.com", "4155550123", "1 ", "%2540"],
     build: flatObject,
     read: (raw) => erased.map((person) => person?.relation(stored(raw))),
@@ -149,7 +151,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     name: "a mail",
     pieces: [...words, ...wide, ...names, ...numbers],
     build: flatObject,
-    read: (content) => mailOf(eventNotification(sending(event({ kind: "form", content })))),
+    read: (content) => renderMail(eventNotification(sending(event({ kind: "form", content })))),
     bodyStepsMax,
   },
   {
@@ -242,13 +244,13 @@ function formPost(body: string): void {
   missingFields(posted, ["name", "email"]);
   canonicalFields(posted);
   submissionText(posted);
-  attributionOf(posted);
-  contactOf(posted);
+  readAttribution(posted);
+  findContact(posted);
   scoreSubmission(posted.fields, { blocked: ["casino", "miracle cure", "贷款"], receivedAtMs: 0 });
 }
 
 function leadPost(body: string): void {
-  // With the required fields, so that it is read to its end.
+  // With the required fields, so that the body is read to its end.
   const whole = body.replace(/\}$/, `,"first_name":"A","last_name":"B","phone":"4155550123"}`);
   const verdict = validate(whole, new Map());
   if (verdict.kind === "valid") canonicalText(verdict.lead, verdict.extra);
@@ -263,7 +265,7 @@ function anyPost(body: string): void {
   leadPost(body);
 }
 
-/** A post that is refused: what was meant by its names is looked for. */
+/** Reads a refused post, whose field names are compared with similar ones. */
 function refusedPost(body: string): void {
   validate(body, new Map());
   const posted = readFields(body);
@@ -272,7 +274,7 @@ function refusedPost(body: string): void {
 }
 
 for (const subject of subjects) {
-  test(`of ${subject.name} every byte costs a bounded number of steps, whatever it is`, (t) => {
+  test(`each byte of ${subject.name} costs a bounded number of steps`, (t) => {
     const check = (found: readonly Costly[], size: number, stepsMax: number) => {
       const told = found.map(({ steps, ms, genome }) =>
         `${steps} steps, ${ms} ms, of ${size} bytes: ${JSON.stringify(genome)}`
@@ -284,7 +286,7 @@ for (const subject of subjects) {
     const worst = searchWorst(subject, { bytes, rounds, seed: 1, most: 4 });
     check(worst, bytes, stepsPerByteMax * bytes);
 
-    // What costs most of little is not what costs most of much: there are bounds in between.
+    // The worst small input is not the worst large one: there are bounds in between.
     const genomes = worst.map(({ genome }) => genome);
     const many = [Infinity, 120, 6].flatMap((fieldBytes) =>
       ["1", "\ufdfa", "\u{1d7ff}"].map((unit) => ({

@@ -1,4 +1,4 @@
-/** What anybody with a login may do to the notifications of the whole server. */
+/** What any login can do to the server's notification queue. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { createRole } from "../support/actions/actions_process.ts";
 import { atEnd } from "../support/at_end.ts";
 import { ctl } from "../support/server.ts";
 
-test("posts are accepted while the actions process's role keeps the queue of notifications full", async () => {
+test("posts are accepted while the actions process's role keeps the notification queue full", async () => {
   const server = await startPostgres({ settings: { max_notify_queue_pages: 64 } });
   atEnd(() => server.stop());
   const databaseUrl = server.url;
@@ -24,7 +24,7 @@ test("posts are accepted while the actions process's role keeps the queue of not
   };
   const listener = await connect("lead_actions");
   await listener.unsafe("listen other");
-  // Whoever listens and stands in a transaction keeps what came since.
+  // A listener inside a transaction keeps the queue from being emptied.
   await listener.unsafe("begin; select 1");
   const flood = await connect("lead_actions");
   const full = async () => {

@@ -13,7 +13,7 @@ const open = (options: Partial<PoolOptions> = {}) =>
 const one = (pool: Pool, deadlineMs = 5_000) =>
   pool.run(deadlineMs, (sql) => sql<{ n: number; pid: number }[]>`select 1 as n, pg_backend_pid() as pid`);
 
-test("the connection sets synchronous_commit, a statement timeout and its name", async () => {
+test("a connection sets synchronous_commit, a statement timeout and its name", async () => {
   const [row] = await open({ name: "probe" }).run(5_000, (sql) =>
     sql`
     select current_setting('synchronous_commit') as commit, current_setting('statement_timeout') as timeout,
@@ -21,7 +21,7 @@ test("the connection sets synchronous_commit, a statement timeout and its name",
   assert.deepEqual({ ...row }, { commit: "on", timeout: "5s", name: "lead-intake probe" });
 });
 
-test("a statement past its deadline is Unavailable on time, and the next one gets a new connection", async () => {
+test("a statement past its deadline fails as Unavailable on time, and the next one gets a new connection", async () => {
   const pool = open();
   const [before] = await one(pool);
   const startMs = performance.now();
@@ -32,15 +32,7 @@ test("a statement past its deadline is Unavailable on time, and the next one get
   assert.notEqual(afterwards?.pid, before?.pid);
 });
 
-test("what waits behind a statement past its deadline fails with it instead of waiting on", async () => {
-  const pool = open();
-  const slow = pool.run(150, (sql) => sql`select pg_sleep(4)`);
-  const behind = one(pool, 600_000);
-  await assert.rejects(slow, Unavailable);
-  await assert.rejects(behind, Unavailable);
-});
-
-test("what waits behind a statement that is given up is never sent", async () => {
+test("statements queued behind an abandoned one are never sent", async () => {
   await admin`create table if not exists sent_late (n int)`;
   const pool = open({ connectionsMax: 1 });
   const slow = pool.run(150, (sql) => sql`select pg_sleep(4)`);
@@ -55,14 +47,14 @@ test("what waits behind a statement that is given up is never sent", async () =>
   assert.equal((await admin`select from sent_late`).length, 0);
 });
 
-test("what is given up is cancelled: it neither holds its locks on nor commits later", async () => {
+test("an abandoned statement is cancelled: it releases its locks and does not commit later", async () => {
   const pool = open({ name: "given-up", statementTimeoutMs: 60_000 });
   const holder = await admin.reserve();
   await holder.unsafe("begin; lock table area in share row exclusive mode");
   await assert.rejects(
     pool.run(300, (sql) => sql`insert into area (area, status) values ('late', 'proposed')`),
   );
-  // Not the holder: within a transaction the server's list of backends stays as it was first looked at.
+  // Not the holder: within its transaction the list of backends does not change.
   const backends = () =>
     admin`select from pg_stat_activity where application_name = 'lead-intake given-up' and state = 'active'`;
   await until(async () => (await backends()).length === 0, { what: "its backend is free" });
@@ -71,7 +63,7 @@ test("what is given up is cancelled: it neither holds its locks on nor commits l
   assert.equal((await admin`select from area where area = 'late'`).length, 0);
 });
 
-test("a statement that waits for a lock says so before its time is up, and its connection stays", async () => {
+test("a statement that waits for a lock reports the lock before its deadline and keeps its connection", async () => {
   const pool = open({ statementTimeoutMs: 500 });
   const [before] = await one(pool);
   const holder = await admin.reserve();
@@ -85,7 +77,7 @@ test("a statement that waits for a lock says so before its time is up, and its c
   assert.equal((await one(pool))[0]?.pid, before?.pid);
 });
 
-test("a warning is told, and what it came with counts as no answer; a notice is neither", async () => {
+test("a warning is reported and its result discarded; a notice has no effect", async () => {
   const warnings: string[] = [];
   const pool = open({ onWarning: (text) => warnings.push(text) });
   await assert.rejects(
@@ -96,7 +88,7 @@ test("a warning is told, and what it came with counts as no answer; a notice is 
   await pool.run(5_000, (sql) => sql.unsafe("do $$ begin raise notice 'n'; end $$"));
 });
 
-test("an error is described by its SQLSTATE and constraint, never by what it quotes", async () => {
+test("an error is described by SQLSTATE and constraint, never by the text it quotes", async () => {
   const pool = open();
   await pool.run(5_000, (sql) => sql`insert into tenant (slug, name) values ('secret-slug', 'x')`);
   const error = await pool.run(

@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 const { server, url } = await ownPostgres();
 const standby = await startStandby(server);
 
-/** Takes connections and says nothing, as a frozen machine does. */
+/** A server that accepts connections and never responds, like a hung machine. */
 const sockets = new Set<Socket>();
 const silent = createServer((socket) => sockets.add(socket.on("error", () => {})));
 await new Promise<void>((settle) => silent.listen(0, "127.0.0.1", settle));
@@ -27,10 +27,13 @@ const standbyAt = at(standby.server.port);
 const silentAt = at((silent.address() as { port: number }).port);
 const nobodyAt = at(1);
 
-/** The database's address with these servers. */
+/** Returns the database's address with these servers. */
 const list = (...servers: string[]) => url.replace(primaryAt, servers.join(","));
 
-/** The server that a pool works on. A search is over after a second: on a busy machine the next one may be needed. */
+/**
+ * Returns the port of the server that a pool uses. A search ends after a second, so a busy machine may need another
+ * one.
+ */
 const backend = (pool: Pool) =>
   until(() =>
     pool.run(
@@ -39,7 +42,7 @@ const backend = (pool: Pool) =>
     )
   );
 
-/** Waits until a search fails as it should: a server may have said nothing within the second of the first one. */
+/** Waits for the expected failure of a search: a busy server may not respond to the first one within its second. */
 async function untilFailure(primary: Primary, isMeant: (error: unknown) => void): Promise<void> {
   await until(async () => {
     isMeant(await primary.find().then(() => assert.fail("found"), (error: unknown) => error));
@@ -47,7 +50,7 @@ async function untilFailure(primary: Primary, isMeant: (error: unknown) => void)
   });
 }
 
-test("the server that takes writes is found wherever it stands, past a standby, one that is away and one that hangs", async () => {
+test("the writable server is found behind a standby, an unreachable server and one that hangs", async () => {
   for (
     const servers of [[silentAt, nobodyAt, standbyAt, primaryAt], [primaryAt, silentAt], [
       standbyAt,
@@ -59,27 +62,27 @@ test("the server that takes writes is found wherever it stands, past a standby, 
   }
 });
 
-test("when no server takes writes it says of each what is the matter, without the password", async () => {
+test("without a writable server, the error states each server's problem without the password", async () => {
   const primary = new Primary(list(standbyAt, nobodyAt, silentAt));
   await untilFailure(primary, (error) => {
     assert.ok(error instanceof NoPrimary);
     assert.equal(
       error.message,
-      `${standbyAt} is a standby, ${nobodyAt} does not answer (ECONNREFUSED), ${silentAt} does not answer`,
+      `${standbyAt} is a standby, ${nobodyAt} does not respond (ECONNREFUSED), ${silentAt} does not respond`,
     );
   });
 });
 
-// The last: nothing is a standby any more.
-test("after a fail-over the new primary is found, and the old one that lives on and takes writes is left, also when it is the only one", async () => {
+// Last, because it leaves no standby.
+test("after a failover the new primary is used, and an old primary that still accepts writes is not, even if it is the only one", async () => {
   const primary = new Primary(list(primaryAt, standbyAt));
   const quick = openPool(url, { primary });
   const patient = openPool(url, { primary });
   assert.equal(await backend(quick), server.port);
   assert.equal(await backend(patient), server.port);
   await standby.promote();
-  // Whoever loses a connection has the primary looked for. A rival of the first has a tenth of a second to answer: one that
-  // is busier is found by the next search.
+  // A lost connection starts a search for the primary. The first server's rivals have a tenth of a second to
+  // respond; the next search finds a slower one.
   await until(async () => {
     await assert.rejects(quick.run(5_000, (sql) => sql`select pg_terminate_backend(pg_backend_pid())`));
     return await backend(quick) === standby.server.port;
@@ -90,6 +93,6 @@ test("after a fail-over the new primary is found, and the old one that lives on 
   await standby.server.stop();
   primary.invalidate(await primary.find());
   await untilFailure(primary, (error) => {
-    assert.match(String(error), new RegExp(`${primaryAt} was left behind by a failover`));
+    assert.match(String(error), new RegExp(`${primaryAt} missed a failover`));
   });
 });

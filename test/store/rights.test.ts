@@ -1,6 +1,6 @@
 /**
- * Who may do what in the database: every table, column, sequence and function is tried as each role, and what it may
- * do is compared with one table. Then forgeries, as somebody would try who has taken over the service process.
+ * The rights in the database: every table, column, sequence and function is tried as each role and compared with
+ * one list. Then forgeries as an attacker in the service process would try them.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,10 @@ import { atEnd } from "../support/at_end.ts";
 
 const words = (text: string) => text.trim().split(/\s+/);
 
-/** What the service may read, and of `campaign` only id and slug. Nobody may write to a table, or do anything else with one. */
+/**
+ * The tables that the service may read; of `campaign` it reads only id and slug. Nobody may do anything else with a
+ * table.
+ */
 const serviceReads = words(`
   public.api_key public.area public.attempt public.audit public.audit_head public.collision public.dead_letter
   public.duplicate_total public.event public.form public.hour_rolled public.hour_total public.ip_limit
@@ -30,7 +33,7 @@ const serviceReads = words(`
   public.unknown_area`);
 const actionsReads = words("public.schema_file public.schema_release");
 
-/** What each may call: the others are refused. Sequences are nobody's. */
+/** The functions that each role may call. No role may use a sequence. */
 const serviceCalls = words(`
   public.accept public.add_duplicates public.add_minute_sample public.add_refusals
   public.apply_provider_event public.beat public.begin_checkout public.claim_outbox
@@ -44,7 +47,7 @@ const serviceCalls = words(`
 const actionsCalls = words(`
   actions.begin_digest actions.begin_effects actions.routes_of actions.settle_digest actions.settle_effect`);
 
-/** Of those that may be called: they only read, so they run with the rights of the caller. */
+/** Callable functions that only read, so they run with the caller's rights. */
 const readers = ["delivery_status", "due_tenants", "event_id_at", "hour_figures", "service_clock"];
 
 const denied = { code: "42501" };
@@ -52,7 +55,7 @@ const denied = { code: "42501" };
 const { database, databaseUrl, sql: owner } = await openStore();
 const on = { databaseUrl };
 const roles: TestRole[] = [];
-/** One connection as each role, in the order of the tables above. */
+/** One connection per role, in the order of the lists above. */
 let connections: postgres.Sql[];
 let asService: postgres.Sql;
 
@@ -73,7 +76,7 @@ before(async () => {
   await ctl(["form", "add", "acme", "contact", "--required", "name"], on);
 });
 
-/** A login that is a member of nothing. */
+/** Creates a login without any group role. */
 async function createStranger(): Promise<TestRole> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   await owner.unsafe(`create role ${name} login password '${name}'`);
@@ -82,7 +85,7 @@ async function createStranger(): Promise<TestRole> {
   return { url: url.href };
 }
 
-/** Tries a statement and takes it back: whether the role was let. */
+/** Tries a statement in a transaction that is rolled back, and returns whether it was permitted. */
 async function isLet(sql: postgres.Sql, statement: string): Promise<boolean> {
   const connection = await sql.reserve();
   try {
@@ -98,7 +101,7 @@ async function isLet(sql: postgres.Sql, statement: string): Promise<boolean> {
   }
 }
 
-test("the service reads what it is granted, the actions process which schema there is, and nobody else or more", async () => {
+test("the service and the actions process read only what they are granted", async () => {
   const rights = await owner<{ role: string; table: string; may: string[] }[]>`
     with columns as (
       select r.role, c.oid, n.nspname || '.' || c.relname as table, a.attname::text as name, p.privilege,
@@ -126,7 +129,7 @@ test("the service reads what it is granted, the actions process which schema the
   assert.deepEqual(of(2), []);
 });
 
-test("each role calls its own functions and nobody else's, and there is one of each name", async () => {
+test("each role calls only its own functions, and no function name is overloaded", async () => {
   const functions = await owner<{ name: string; arguments: string[] }[]>`
     select n.nspname || '.' || p.proname as name,
       array(select format_type(t, null) from unnest(p.proargtypes) with ordinality as a (t, ord) order by ord) as arguments
@@ -149,7 +152,7 @@ test("each role calls its own functions and nobody else's, and there is one of e
   }
 });
 
-test("every function that runs with its owner's rights has its search_path pinned, and all that may be called and do not read only are such", async () => {
+test("every security definer function pins its search_path, and every callable writer is one", async () => {
   const functions = await owner<{ name: string; definer: boolean; settings: string[] | null }[]>`
     select p.proname as name, p.prosecdef as definer, p.proconfig as settings
     from pg_proc as p where p.pronamespace in ('public'::regnamespace, 'actions'::regnamespace)`;
@@ -168,7 +171,7 @@ test("the group roles cannot log in and are no superusers", async () => {
   assert.deepEqual({ ...row }, { roles: 2, any: false });
 });
 
-test("no role but the owner uses a sequence, makes anything in a schema, or becomes another role", async () => {
+test("only the owner uses sequences, creates objects or changes roles", async () => {
   const sequences = await owner<{ name: string }[]>`
     select n.nspname || '.' || c.relname as name from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
     where c.relkind = 'S' and n.nspname in ('public', 'actions')`;
@@ -195,7 +198,7 @@ test("no role but the owner uses a sequence, makes anything in a schema, or beco
   }
 });
 
-test("neither group calls what of PostgreSQL's own could stop the intake, and the owner's functions still do", async () => {
+test("neither group can call a built-in function that could stop the intake, and the owner's functions still can", async () => {
   const calls = [
     ...["lock", "lock_shared", "xact_lock"].map((name) => `pg_advisory_${name}(1, 1)`),
     ...["pg_try_advisory_lock(1)", "pg_advisory_unlock_all()", "lo_creat(-1)", "lo_create(0)"],
@@ -209,13 +212,13 @@ test("neither group calls what of PostgreSQL's own could stop the intake, and th
     where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ 'advisory|^lo_|^lo(read|write)|emit_message'
       and (has_function_privilege('lead_service', p.oid, 'execute') or has_function_privilege('lead_actions', p.oid, 'execute'))`;
   assert.deepEqual([...open], []);
-  // Each post takes an advisory lock; and a duplicate writes a message.
+  // Each post takes an advisory lock, and a duplicate writes a message.
   const post = { keyId: 1, idempotencyKey: randomUUID(), digest: randomBytes(16).toString("hex") };
   const outcomes = async () => (await acceptPosts(asService, [post])).map(({ outcome }) => outcome);
   assert.deepEqual([await outcomes(), await outcomes()], [["accepted"], ["duplicate"]]);
 });
 
-test("a table or function that comes later is the owner's alone until it is granted", async () => {
+test("a new table or function belongs to the owner alone until it is granted", async () => {
   await owner.unsafe(
     "create table later (id int); create function later_f() returns int language sql return 1",
   );
@@ -227,8 +230,8 @@ test("a table or function that comes later is the owner's alone until it is gran
   await owner.unsafe("drop table later; drop function later_f()");
 });
 
-test("after a migration a stranger does not even come in, and nobody but the owner makes temporary tables", async () => {
-  // The rights of a database are not its template's, nor in a dump: each migration sets them.
+test("after a migration an unrelated role cannot connect, and only the owner creates temporary tables", async () => {
+  // A database does not inherit its template's rights, nor does a dump contain them; each migration sets them.
   await migrate(database.url);
   const [row] = await owner`
     select
@@ -243,7 +246,7 @@ test("after a migration a stranger does not even come in, and nobody but the own
   assert.equal(await isLet(asService, "create temp table audit ()"), false);
 });
 
-/** What the service calls with one post. */
+/** The arguments of one batch. */
 interface Post {
   readonly keyId?: number;
   readonly costCents?: readonly (number | null)[];
@@ -262,7 +265,7 @@ async function spend(): Promise<number> {
   return row?.cents ?? 0;
 }
 
-test("no charge is negative, nothing or more than a lead can cost, not even in a sum that is positive", async () => {
+test("no charge is below or above a lead's cost range, even within a positive sum", async () => {
   await acceptAs(asService, { costCents: [1250] });
   assert.equal(await spend(), 1250);
   const events = await owner`select from event`;
@@ -275,7 +278,7 @@ test("no charge is negative, nothing or more than a lead can cost, not even in a
   assert.equal((await owner`select from event`).length, events.length);
 });
 
-test("no argument takes a count back, or lets go of what is kept before its published time", async () => {
+test("no argument lowers a count or deletes anything before its published time", async () => {
   await asService`select add_refusals('{1}', '{required}', '{phone}', '{7}', '{}', '{}'), add_duplicates('{1}', '{7}')`;
   const sample = (figures: string, refusals = '{"rate_limited":7}') =>
     `select add_minute_sample('a', ${figures}, '${refusals}', 0::bigint, 0::bigint, 0::float8, 'none')`;
@@ -311,7 +314,7 @@ test("no argument takes a count back, or lets go of what is kept before its publ
   assert.deepEqual([...await lastUsed()], []);
 });
 
-test("no window and no key of a checkout ends before its published time, whatever the service asks for", async () => {
+test("no idempotency window or checkout key expires before its published time", async () => {
   const digest = randomBytes(16).toString("hex");
   const post = (space: string, windowHours: number, windowMinutes: number) =>
     acceptPosts(asService, [{ keyId: 1, space, digest }], { windowHours, windowMinutes });
@@ -364,7 +367,7 @@ test("no window and no key of a checkout ends before its published time, whateve
   assert.deepEqual(await checkouts(), { sales: 0, keys: 0, events: 0 });
 });
 
-test("an event is its key's tenant's, whoever calls, and no tenant's submission is of another's form", async () => {
+test("an event belongs to its key's tenant, and a submission to a form of that tenant", async () => {
   const [accepted] = await acceptAs(asService, { keyId: 2 });
   const [event] = await owner`
     select t.slug from event as e join tenant as t on t.id = e.tenant_id where e.event_id = ${
@@ -378,7 +381,7 @@ test("an event is its key's tenant's, whoever calls, and no tenant's submission 
   assert.equal((await owner`select from event`).length, events.length);
 });
 
-/** Makes an event of acme's a dead letter and returns its id. */
+/** Makes an event of acme's dead and returns its id. */
 async function dead(): Promise<string> {
   const [accepted] = await acceptAs(asService, {});
   const id = accepted?.event_id ?? "";
@@ -395,7 +398,7 @@ async function auditOf(subject: string) {
 
 const serviceName = () => new URL((roles[0] as TestRole).url).username;
 
-test("the actor of the audit is who has logged in, whatever he says and sets, and the chain stays whole", async () => {
+test("the audit records the login role as actor, whatever the session sets, and its chain stays intact", async () => {
   const id = await dead();
   for (
     const forgery of [
@@ -407,7 +410,7 @@ test("the actor of the audit is who has logged in, whatever he says and sets, an
       `select replay_dead_as('{${id}}', 'ctl', null)`,
     ]
   ) await assert.rejects(asService.unsafe(forgery), denied, forgery);
-  // What functions that run with the owner's rights could be led astray by.
+  // Session settings that could mislead security definer functions.
   const claimed = "1.2.3.4'); drop table audit; --";
   await asService.unsafe(`
     set lead_intake.claimed = 'ctl postgres'; set application_name = 'ctl postgres'; set timezone = 'Asia/Kathmandu';
@@ -422,13 +425,13 @@ test("the actor of the audit is who has logged in, whatever he says and sets, an
     action: "dead.replay",
   }]);
   await asService`discard all`;
-  // It went back to its own tenant.
+  // The row returns to its own tenant.
   const [waits] = await owner`select tenant_id from outbox where event_id = ${id}`;
   assert.equal(waits?.tenant_id, 1);
   assert.equal((await ctl(["audit", "verify"], on)).ok, true);
 });
 
-test("an operator with a login of his own who acts as the owner is named in the audit", async () => {
+test("an operator who logs in and acts as the owner is named in the audit", async () => {
   const name = `ada_${randomBytes(4).toString("hex")}`;
   const [{ owner: ownerName } = { owner: "" }] = await owner<
     { owner: string }[]
@@ -443,8 +446,8 @@ test("an operator with a login of his own who acts as the owner is named in the 
   await owner.unsafe(`drop role ${name}`);
 });
 
-test("nothing that the service makes in its session stands in for a table, function, operator or type of ours", async () => {
-  // As before a migration has set the rights of the database, or where its owner has given them back.
+test("no object in the service's session replaces a table, function, operator or type of ours", async () => {
+  // As before the first migration, or after the owner has granted it again.
   await owner.unsafe(`grant temporary on database ${database.name} to lead_service`);
   const id = await dead();
   await asService.unsafe(`
@@ -478,8 +481,8 @@ test("nothing that the service makes in its session stands in for a table, funct
   await migrate(database.url);
 });
 
-test("a database in which everybody may create objects is not migrated by who cannot change that", async () => {
-  // As PostgreSQL 14 makes one: the schema is the superuser's.
+test("a database where everybody may create objects is not migrated by a role that cannot revoke that", async () => {
+  // As in a PostgreSQL 14 database: the schema belongs to the superuser.
   const early = await createDatabase({ migrated: false });
   const name = `test_${randomBytes(6).toString("hex")}`;
   const superuser = postgres(early.url, { max: 1, onnotice: () => {} });
@@ -502,7 +505,7 @@ test("a database in which everybody may create objects is not migrated by who ca
   await superuser.unsafe(await readFile(builtinsFile, "utf8"));
   assert.deepEqual(await compareRights(pool), { missing: [], surplus: [], builtins: [] });
   await pool.close();
-  // With what is the owner's alone.
+  // A migration with only the owner's own objects.
   await migrate(url.href);
   const [row] = await superuser`
     select has_schema_privilege('lead_service', 'public', 'create') as creates, nspowner::regrole::text as owner
@@ -515,7 +518,7 @@ test("a database in which everybody may create objects is not migrated by who ca
   await owner.unsafe(`drop role ${name}`);
 });
 
-test("a database with an extension and another role's objects in public is migrated by its owner, who leaves their rights alone", async () => {
+test("the owner migrates a database with an extension and other roles' objects in public, and keeps their rights", async () => {
   const shared = await createDatabase({ migrated: false });
   const name = `test_${randomBytes(6).toString("hex")}`;
   const superuser = postgres(shared.url, { max: 1, onnotice: () => {} });
@@ -529,7 +532,7 @@ test("a database with an extension and another role's objects in public is migra
   const url = new URL(shared.url);
   url.username = url.password = name;
   await migrate(url.href);
-  // What the owner's own objects were given is taken back, as ever.
+  // Grants on the owner's own objects are revoked.
   const ownerHere = postgres(url.href, { max: 1, onnotice: () => {} });
   await ownerHere.unsafe(`
     create table "Ours" (id serial); create function ours(int, "Ours"[]) returns int language sql return 1;

@@ -3,18 +3,18 @@ import { test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import type { LogLine } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { freshKey, lead, World } from "../support/world.ts";
+import { freshKey, lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start();
-const key = await world.issue();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
+const key = await testEnv.issue();
 
 const lineOf = (requestId: string): Promise<LogLine> =>
   until(() => server.logs.find((line) => line.request_id === requestId));
 
 test("the access line has time, request id, surface, method, route, status, duration, bytes, client and key id", async () => {
   const localAddress = freshAddress();
-  const answer = await world.send("/v1/intake?secret=1", {
+  const answer = await testEnv.send("/v1/intake?secret=1", {
     method: "POST",
     key: key.text,
     body: lead(),
@@ -38,7 +38,7 @@ test("the access line has time, request id, surface, method, route, status, dura
   });
 });
 
-test("the line of a refused request has the reason, with fields of ours and nothing of the caller's", async () => {
+test("a refused request's line has the reason and our field names, nothing of the caller's", async () => {
   const name = "Q9name";
   const refused: readonly [body: unknown, reason: string][] = [
     ["[]", "array"],
@@ -51,25 +51,25 @@ test("the line of a refused request has the reason, with fields of ours and noth
   ];
   for (const [index, [body, reason]] of refused.entries()) {
     const id = `refused ${index}`;
-    await world.intake({ key: key.text, body: body as string, headers: { "X-Request-Id": id } });
+    await testEnv.intake({ key: key.text, body: body as string, headers: { "X-Request-Id": id } });
     assert.equal((await lineOf(id)).reason, reason);
   }
   const twice = { "X-Request-Id": "twice", "Idempotency-Key": ["a", "b"] };
-  await world.intake({ key: key.text, body: lead(), headers: twice });
+  await testEnv.intake({ key: key.text, body: lead(), headers: twice });
   assert.equal((await lineOf("twice")).reason, "repeated_idempotency_key");
   assert.ok(!server.output.stdout.includes(name));
 });
 
-test("a path that nothing serves is logged as -, with neither path nor query", async () => {
+test("an unknown path is logged as -, without path or query", async () => {
   const path = `/v1/${key.text}/555-123-4567?phone=5551234567`;
-  await world.send(path, { headers: { "X-Request-Id": "unrouted" } });
+  await testEnv.send(path, { headers: { "X-Request-Id": "unrouted" } });
   const line = await lineOf("unrouted");
   assert.equal(line.route, "-");
   assert.equal(line.status, 404);
   assert.doesNotMatch(JSON.stringify(line), /5551234567|555-123/);
 });
 
-test("neither key nor lead nor Idempotency-Key gets into the log, whatever is wrong with them", async () => {
+test("no key, lead or Idempotency-Key reaches the log, whatever is wrong with it", async () => {
   const secret = "Q9secret";
   const idempotencyKey = `${secret}:${freshKey()}`;
   const sent = [
@@ -84,13 +84,13 @@ test("neither key nor lead nor Idempotency-Key gets into the log, whatever is wr
   ];
   for (const [index, options] of sent.entries()) {
     const id = `content ${index}`;
-    await world.send("/v1/intake", {
+    await testEnv.send("/v1/intake", {
       method: "POST",
       ...options,
       headers: { ...options.headers, "X-Request-Id": id },
     });
     await lineOf(id);
   }
-  // Keys, digests and the names of all leads are looked for in the whole output when the world closes.
+  // When the environment ends, it searches the whole output for keys, digests and the leads' names.
   assert.doesNotMatch(server.output.stdout, new RegExp(secret));
 });

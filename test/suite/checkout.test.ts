@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
 import { afterEach, before, test } from "node:test";
 import {
   buyerEmail,
@@ -8,22 +11,24 @@ import {
   storefront,
 } from "../support/plans/buyer.ts";
 import { StripeServer } from "../support/plans/stripe_server.ts";
+import { selfSigned } from "../support/authority.ts";
 import { freshAddress, send } from "../support/client.ts";
+import { temporaryFolder } from "../support/folder.ts";
 import { ctl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 import { atEnd } from "../support/at_end.ts";
 
 const stripe = await StripeServer.open();
-const world = await World.open();
+const testEnv = await TestEnv.open();
 const settings = checkoutSettings(stripe.url, stripe.secretKey);
 const ways = { SITE_URL: "https://www.acme.example", CONTACT_EMAIL: "plans@acme.example" };
-const server = await world.start({ ...settings, ...ways });
-const second = await world.start(settings);
-const on = { databaseUrl: world.database.url };
+const server = await testEnv.start({ ...settings, ...ways });
+const second = await testEnv.start(settings);
+const on = { databaseUrl: testEnv.database.url };
 
 before(async () => {
-  await world.sql`
+  await testEnv.sql`
     insert into plan (slug, name, customer, amount_cents, billing_interval, body) values
       ('basic', 'Basic', 'acme', 2900, 'month', '{"items":[]}'),
       ('free', 'Free', 'acme', 0, 'year', '{"items":[]}')`;
@@ -31,7 +36,7 @@ before(async () => {
 afterEach(() => stripe.clear());
 atEnd(async () => {
   const leaked = [server, second].map(({ output }) => output.stdout + output.stderr).join("");
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select count(*)::int as count from subscription as s, provider_event as e
     where s::text ilike ${`%${buyerEmail}%`} or e::text ilike ${`%${buyerEmail}%`}`;
   assert.equal(row?.count, 0, "no address in the tables");
@@ -40,7 +45,7 @@ atEnd(async () => {
   }
 });
 
-/** Posts until the address is limited: on a slow machine its next request comes in before that. */
+/** Posts until the address is limited: on a slow machine it earns further requests meanwhile. */
 const untilLimited = (at: RunningServer, options: Parameters<typeof checkout>[1]) =>
   until(async () => {
     const answer = await checkout(at, options);
@@ -48,7 +53,7 @@ const untilLimited = (at: RunningServer, options: Parameters<typeof checkout>[1]
   });
 
 const rows = async () =>
-  (await world.sql`select count(*)::int as count from subscription`)[0]?.count as number;
+  (await testEnv.sql`select count(*)::int as count from subscription`)[0]?.count as number;
 
 test("POST /api/checkout/sessions answers 201 with the session's url, at our plan's price, to the allowed origin", async () => {
   const answer = await checkout(server, {
@@ -102,7 +107,7 @@ const strangers = [
   "https://shop.example https://evil.example",
   "https://shop.example@evil.example",
 ];
-test("any other origin, and none, is 403 origin_not_allowed without CORS headers, and leaves nothing", async () => {
+test("any other or missing origin answers 403 origin_not_allowed without CORS headers and has no effect", async () => {
   const before = await rows();
   for (const origin of strangers) {
     for (const method of ["POST", "OPTIONS"]) {
@@ -117,7 +122,7 @@ test("any other origin, and none, is 403 origin_not_allowed without CORS headers
   assert.equal(await rows(), before + 1);
 });
 
-test("a preflight is 204 with what is allowed, and spends nothing of the address's budget", async () => {
+test("a preflight answers 204 with the allowed methods and headers and spends no budget", async () => {
   const localAddress = freshAddress();
   for (let round = 0; round < 30; round += 1) {
     const answer = await checkout(server, {
@@ -140,7 +145,7 @@ test("a preflight is 204 with what is allowed, and spends nothing of the address
   assert.equal((await checkout(server, { localAddress })).status, 201);
 });
 
-test("other methods are 405 with Allow: POST, OPTIONS", async () => {
+test("other methods answer 405 with Allow: POST, OPTIONS", async () => {
   for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {
     const answer = await send(`${server.urls.subscription}/api/checkout/sessions`, {
       method,
@@ -152,9 +157,8 @@ test("other methods are 405 with Allow: POST, OPTIONS", async () => {
   assert.equal((await send(`${server.urls.subscription}/api/checkout`, { method: "POST" })).status, 404);
 });
 
-test("beyond its burst an address gets 429 with Retry-After, before the origin is looked at", async () => {
-  // Two servers on one database share an address's burst, and may spend a little less of it.
-  const alone = await (await World.open()).start(settings);
+test("over its burst an address gets 429 with Retry-After, before the origin check", async () => {
+  const alone = await testEnv.start(settings);
   const localAddress = freshAddress();
   const startMs = performance.now();
   const statuses: number[] = [];
@@ -173,7 +177,7 @@ test("beyond its burst an address gets 429 with Retry-After, before the origin i
   assert.equal(stripe.calls.length, 0);
 });
 
-test("bodies: 413 over 64 KiB, 400 for no JSON object or wrong types, 422 naming every failing field", async () => {
+test("invalid bodies answer 413 over 64 KiB, 400 for wrong types, and 422 naming every failing field", async () => {
   const before = await rows();
   assert.equal((await checkout(server, { body: " ".repeat(65_537) })).status, 413);
   for (
@@ -217,19 +221,19 @@ test("bodies: 413 over 64 KiB, 400 for no JSON object or wrong types, 422 naming
   assert.equal(await rows(), before);
 });
 
-test("the same Idempotency-Key finds the same session, on every node, whatever becomes of the plan's price", async () => {
+test("a repeated Idempotency-Key returns the same session on every node, even after a price change", async () => {
   const headers = freshCheckoutKey();
   const first = await checkout(server, { headers });
   assert.equal(first.status, 201);
-  await world.sql`update plan set amount_cents = 9900 where slug = 'basic'`;
+  await testEnv.sql`update plan set amount_cents = 9900 where slug = 'basic'`;
   for (const node of [server, second]) {
     const again = await checkout(node, { headers });
     assert.equal(again.status, 200);
     assert.deepEqual(again.json, first.json);
   }
-  await world.sql`delete from plan where slug = 'basic'`;
+  await testEnv.sql`delete from plan where slug = 'basic'`;
   assert.deepEqual((await checkout(second, { headers })).json, first.json);
-  await world.sql`
+  await testEnv.sql`
     insert into plan (slug, name, customer, amount_cents, billing_interval, body)
     values ('basic', 'Basic', 'acme', 2900, 'month', '{"items":[]}')`;
   assert.equal(stripe.sessions.size, 1);
@@ -242,14 +246,14 @@ test("the same Idempotency-Key finds the same session, on every node, whatever b
   assert.equal(stripe.sessions.size, 1);
 });
 
-test("two Idempotency-Key headers are 400 invalid_json, and nothing is opened", async () => {
+test("two Idempotency-Key headers answer 400 invalid_json and open no session", async () => {
   const before = await rows();
   const answer = await checkout(server, { headers: { "Idempotency-Key": ["one", "two"] } });
   assert.deepEqual([answer.status, answer.json.error], [400, "invalid_json"]);
   assert.equal(await rows(), before);
 });
 
-test("without an Idempotency-Key every post opens a session of its own", async () => {
+test("without an Idempotency-Key every post opens a new session", async () => {
   await Promise.all([checkout(server), checkout(server)]);
   assert.equal(stripe.sessions.size, 2);
 });
@@ -258,7 +262,7 @@ test("concurrent posts with one key open one session, on one node and across nod
   const headers = freshCheckoutKey();
   const release = stripe.hold();
   const posts = Array.from({ length: 12 }, (_, n) => checkout(n % 2 === 0 ? server : second, { headers }));
-  // The other node is told that the key is in use and asks again.
+  // The other node is told that the key is in use and retries.
   await until(() => stripe.calls.length >= 2);
   release();
   const answers = await Promise.all(posts);
@@ -267,9 +271,9 @@ test("concurrent posts with one key open one session, on one node and across nod
   for (const { status } of answers) assert.ok(status === 200 || status === 201, String(status));
 });
 
-test("when Stripe cannot be asked it is 503; the next post with the key goes on where it was", async () => {
+test("while Stripe is unreachable the answer is 503, and the next post with the key resumes", async () => {
   const headers = freshCheckoutKey();
-  // More than we try: Deno's client tries again by itself where a connection was used before.
+  // More faults than our tries, because Deno's client itself retries on a reused connection.
   stripe.fail({ kind: "reset_after" }, ...Array.from({ length: 20 }, () => ({ kind: "reset" }) as const));
   const failed = await checkout(server, { headers });
   stripe.fail();
@@ -301,7 +305,7 @@ for (
     ["no session", { status: 200, text: "{}" }, ["provider_error", 502]],
   ] as const
 ) {
-  test(`${what} at Stripe is ${status} ${code}, logged in words alone; the same key then begins anew`, async () => {
+  test(`${what} at Stripe answers ${status} ${code}, is logged without values, and frees the key`, async () => {
     const headers = freshCheckoutKey();
     stripe.fail({ kind: "answer", ...fault });
     const failed = await checkout(server, { headers });
@@ -318,13 +322,13 @@ for (
   });
 }
 
-test("without a provider an allowed origin gets 503, without settings every origin 403; the webhook 503", async () => {
+test("without a provider an allowed origin and the webhook get 503; without settings every origin gets 403", async () => {
   const { CHECKOUT_ORIGINS } = settings;
-  const unpaid = await world.start({ CHECKOUT_ORIGINS: CHECKOUT_ORIGINS as string });
+  const unpaid = await testEnv.start({ CHECKOUT_ORIGINS: CHECKOUT_ORIGINS as string });
   const answer = await checkout(unpaid);
   assert.deepEqual([answer.status, answer.json.error], [503, "checkout_unavailable"]);
   assert.equal((await checkout(unpaid, { origin: "https://evil.example" })).status, 403);
-  const bare: RunningServer = await world.start();
+  const bare: RunningServer = await testEnv.start();
   assert.equal((await checkout(bare)).status, 403);
   const webhook = await send(`${bare.urls.subscription}/api/stripe/webhook`, { method: "POST", body: "{}" });
   assert.deepEqual([webhook.status, webhook.json.error], [503, "checkout_unavailable"]);
@@ -341,9 +345,9 @@ before(async () => {
     interval: "month",
     items: [],
   };
-  await world.sql`
+  await testEnv.sql`
     select put_plans('{sold}', '{Sold}', '{acme}', '{2900}', '{month}', ${[JSON.stringify(body)]})`;
-  await world.sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme Roofing', false)`;
+  await testEnv.sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme Roofing', false)`;
   await until(async () => (await send(`${shop()}/buy/sold`)).text.includes("Acme Roofing"));
 });
 
@@ -372,13 +376,13 @@ async function freshOrder(): Promise<string> {
   assert.match(String(headers["content-security-policy"]), /default-src 'none'/);
   assert.match(
     text,
-    /<p class="by">by Acme Roofing<\/p>\n<p class="price"><strong>\$29\.00<\/strong> a month/,
+    /<p class="by">by Acme Roofing<\/p>\n<p class="price"><strong>\$29\.00<\/strong> per month/,
   );
   assert.match(text, /<a href="https:\/\/www\.acme\.example\/plans\/">/);
   return /name="order" value="([^"]+)"/.exec(text)?.[1] as string;
 }
 
-test("a plan's page leads to the payment provider, once however often its button is pressed", async () => {
+test("a plan's page redirects to the payment provider, with one session however often the button is pressed", async () => {
   const order = await freshOrder();
   const before = await rows();
   const answers = await Promise.all([1, 2, 3].map(() => press({ email: buyerEmail, order })));
@@ -390,7 +394,7 @@ test("a plan's page leads to the payment provider, once however often its button
   assert.notEqual(await freshOrder(), order, "another page is another order");
 });
 
-test("a plan's page keeps what was filled in and says what is wrong; nothing is opened", async () => {
+test("a plan's page keeps the input, shows the error and opens no session", async () => {
   const before = await rows();
   const { status, text } = await press({ email: `"><script>alert(1)</script>`, order: await freshOrder() });
   assert.equal(status, 422);
@@ -400,7 +404,31 @@ test("a plan's page keeps what was filled in and says what is wrong; nothing is 
   assert.equal(await rows(), before);
 });
 
-test("a plan's page is posted to by itself alone", async () => {
+test("a browser can press the button over HTTP/2, which sends no Host", async () => {
+  const { certFile, keyFile } = selfSigned(temporaryFolder("checkout-tls"), "shop");
+  const secure = await testEnv.start({ ...settings, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+  const origin = secure.urls.subscription as string;
+  const session = connectHttp2(origin, { ca: readFileSync(certFile) });
+  const pressFrom = async (page: string) => {
+    // First, because a refusal does not wait for the body.
+    const body = new URLSearchParams({ email: buyerEmail, order: await freshOrder() }).toString();
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": "/buy/sold", "origin": page, "sec-fetch-site": "same-origin" },
+      "content-type": "application/x-www-form-urlencoded",
+    });
+    stream.end(body);
+    const [headers] = await once(stream, "response");
+    return headers[":status"];
+  };
+  try {
+    assert.equal(await pressFrom(origin), 303);
+    assert.equal(await pressFrom(storefront), 403);
+  } finally {
+    session.destroy();
+  }
+});
+
+test("only the plan's own page may post its form", async () => {
   const order = await freshOrder();
   const before = await rows();
   const strangers: Readonly<Record<string, string>>[] = [
@@ -416,8 +444,8 @@ test("a plan's page is posted to by itself alone", async () => {
   assert.deepEqual([wrong.status, wrong.headers.allow], [405, "GET, HEAD, POST"]);
 });
 
-test("a plan's page that cannot sell it links to the page itself, to all plans and to the contact", async () => {
-  const unsold: RunningServer = await world.start(ways);
+test("a plan's page that cannot sell links to itself, to all plans and to the contact", async () => {
+  const unsold: RunningServer = await testEnv.start(ways);
   const pages = {
     "Nothing is for sale here": await send(`${unsold.urls.subscription}/buy/sold`),
     "This plan does not exist": await send(`${shop()}/buy/nothing`),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digests } from "../../src/actions/digests.ts";
+import { digestJob } from "../../src/actions/digests.ts";
 import type { MailText } from "../../src/actions/notification/mail.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { DigestStore } from "../../src/store/delivery/digests.ts";
@@ -8,45 +8,45 @@ import { createRole } from "../support/actions/actions_process.ts";
 import { type RequestOptions, send } from "../support/client.ts";
 import { openPool } from "../support/pool.ts";
 import { ctl } from "../support/server.ts";
-import { visitor, World } from "../support/world.ts";
+import { TestEnv, visitor } from "../support/test_env.ts";
 
-/** A customer releases what is held by the link of the digest. */
-const world = await World.open();
+/** A recipient releases a held submission with the digest's link. */
+const testEnv = await TestEnv.open();
 const [oldSecret, newSecret] = ["old-".padEnd(40, "o"), "new-".padEnd(40, "n")];
-const server = await world.start({ FORMS_LINK_SECRET: `${newSecret},${oldSecret}` });
-const on = { databaseUrl: world.database.url };
-const { form, key } = await world.formWithKey({ blocked: ["miracle cure"] });
+const server = await testEnv.start({ FORMS_LINK_SECRET: `${newSecret},${oldSecret}` });
+const on = { databaseUrl: testEnv.database.url };
+const { form, key } = await testEnv.formWithKey({ blocked: ["miracle cure"] });
 const { slug, id: tenantId } = form.tenant;
 await ctl(
   ["tenant", "set", slug, "--name", "Acme & Sons", "--digest", "07:00", "--digest-actions", "on"],
   on,
 );
-await world
+await testEnv
   .sql`insert into actions.route (tenant_id, kind, address) values (${tenantId}, 'email', 'boss@acme.example')`;
-const role = await createRole(world.database.url, "lead_actions");
+const role = await createRole(testEnv.database.url, "lead_actions");
 const store = new DigestStore(openPool(role.url));
 
 const submitted = "2026-11-20T10:30:00Z";
 const due = "2026-11-21T07:20:00Z";
 
-/** Held submissions of the day before the digest. */
+/** Posts a submission that is held, on the day before the digest. */
 async function hold(message: string, members = {}): Promise<string> {
-  await world.setClock(submitted);
+  await testEnv.setClock(submitted);
   const body = visitor({ message: `miracle cure ${message}`, ...members });
-  const { json } = await world.submit(form, { key: key.text, body });
-  await world.setClock(due);
+  const { json } = await testEnv.submit(form, { key: key.text, body });
+  await testEnv.setClock(due);
   return json.submission_id;
 }
 
-/** The digest, as a mail; its links are those of `secret`. */
+/** Returns the digest as an email, with links signed by `secret`. */
 async function digest(secret: string | null = newSecret) {
-  await world.sql`delete from actions.digest`;
-  await world.sql`
-    insert into actions.digest (tenant_id, route_id, due_at, told_until)
+  await testEnv.sql`delete from actions.digest`;
+  await testEnv.sql`
+    insert into actions.digest (tenant_id, route_id, due_at, covered_until)
     select r.tenant_id, r.id, '2026-11-20T07:00:00Z', '2026-11-20T07:00:00Z' from actions.route as r`;
   const lines: string[] = [];
   const mails: MailText[] = [];
-  const job = digests({
+  const job = digestJob({
     store,
     sendMail: ({ mail }) => {
       mails.push(mail());
@@ -62,7 +62,7 @@ async function digest(secret: string | null = newSecret) {
   return { text, html, links, lines };
 }
 
-/** The link of a submission. */
+/** Returns the link of a submission. */
 async function linkOf(id: string, secret?: string): Promise<string> {
   const { links } = await digest(secret);
   return links.find((link) => link.includes(id)) as string;
@@ -78,9 +78,9 @@ async function open(url: string, options: RequestOptions = {}) {
 
 const press = (url: string, options: RequestOptions = {}) => open(url, { method: "POST", ...options });
 const releases = (id: string) =>
-  world.sql`select actor, claimed from audit where action = 'submission.release' and subject = ${id}`;
+  testEnv.sql`select actor, claimed from audit where action = 'submission.release' and subject = ${id}`;
 
-test("the digest has sender, beginning and link of each held submission, a person's before a program's, and no link of theirs", async () => {
+test("the digest has sender, excerpt and link of each held submission, people first, and no link from a submission", async () => {
   const bot = await hold("from a program", { website: "x" });
   const id = await hold(`see https://evil.example/x ${"word ".repeat(60)}`, { email: "grace@example.com" });
   const { text, html, links } = await digest();
@@ -93,7 +93,7 @@ test("the digest has sender, beginning and link of each held submission, a perso
   assert.equal(html.match(/href=/g)?.length, 2);
 });
 
-test("opening the link shows what the mail showed and changes nothing; pressing the button releases it, once, and the audit says so", async () => {
+test("opening the link shows the digest's excerpt without effect; the button releases it once, with an audit row", async () => {
   const id = await hold("<b>our roof</b>", { secret: "not in the mail" });
   const link = await linkOf(id);
   for (const method of ["GET", "HEAD", "GET"]) {
@@ -104,18 +104,18 @@ test("opening the link shows what the mail showed and changes nothing; pressing 
     assert.match(text, /Acme &amp; Sons.*grace@example\.com<\/strong><br>miracle cure &lt;b&gt;our roof/s);
     assert.doesNotMatch(text, /not in the mail|Zmarker|<script/);
   }
-  assert.equal((await world.submission(id)).released_at, null);
+  assert.equal((await testEnv.submission(id)).released_at, null);
   const pressed = await Promise.all([1, 2, 3, 4].map(() => press(link, { localAddress: "127.3.3.3" })));
   for (const { status, title } of [...pressed, await open(link), await press(link)]) {
     assert.deepEqual([status, title], [200, "This message has been released"]);
   }
-  assert.equal((await world.submission(id)).queued, 1);
+  assert.equal((await testEnv.submission(id)).queued, 1);
   const noted = await releases(id);
   assert.deepEqual(noted.map(({ claimed }) => claimed), ["127.3.3.3"]);
   assert.match(noted[0]?.actor, /^digest /);
 });
 
-test("what was released, dismissed or erased meanwhile stays so, and is not shown", async () => {
+test("a submission released, dismissed or erased meanwhile stays so and is not shown", async () => {
   for (
     const [command, title] of [
       [["form", "release"], "This message has been released"],
@@ -126,16 +126,16 @@ test("what was released, dismissed or erased meanwhile stays so, and is not show
     const id = await hold(command.join(" "));
     const link = await linkOf(id);
     await ctl([...command, id], on);
-    const before = await world.submission(id);
+    const before = await testEnv.submission(id);
     for (const found of [await open(link), await press(link)]) {
       assert.deepEqual([found.status, found.title], [200, title]);
       assert.doesNotMatch(found.text, /miracle|grace/);
     }
-    assert.deepEqual(await world.submission(id), before);
+    assert.deepEqual(await testEnv.submission(id), before);
   }
 });
 
-test("an altered link, one of another secret, one after seven days, of a recipient who is gone, or of a tenant without links leads nowhere", async () => {
+test("an altered, foreign or seven-day-old link, or one of a removed recipient or a tenant without links, answers 404", async () => {
   const id = await hold("a person's");
   const link = await linkOf(id);
   const other = await hold("another person's");
@@ -156,11 +156,11 @@ test("an altered link, one of another secret, one after seven days, of a recipie
   await nowhere(withToken("x"));
   await nowhere(await linkOf(id, "unknown".padEnd(40, "u")));
 
-  await world.setClock("2026-11-28T07:20:00Z");
+  await testEnv.setClock("2026-11-28T07:20:00Z");
   await nowhere(link);
-  await world.setClock("2026-11-28T07:19:59Z");
+  await testEnv.setClock("2026-11-28T07:19:59Z");
   assert.equal((await open(link)).status, 200);
-  await world.setClock(due);
+  await testEnv.setClock(due);
 
   for (
     const [end, begin] of [
@@ -169,18 +169,18 @@ test("an altered link, one of another secret, one after seven days, of a recipie
       ["update actions.route set kind = 'slack', address = 'https://x.example/'", "select"],
     ] as const
   ) {
-    await world.sql.unsafe(end);
+    await testEnv.sql.unsafe(end);
     await nowhere(link);
-    await world.sql.unsafe(begin);
+    await testEnv.sql.unsafe(begin);
   }
-  await world.sql`update actions.route set kind = 'email', address = 'boss@acme.example'`;
-  assert.equal((await world.submission(id)).released_at, null);
-  // The secret before this one still signs while the links of its mails live.
+  await testEnv.sql`update actions.route set kind = 'email', address = 'boss@acme.example'`;
+  assert.equal((await testEnv.submission(id)).released_at, null);
+  // The previous secret still verifies the links of earlier emails.
   assert.equal((await press(await linkOf(id, oldSecret))).status, 200);
-  assert.notEqual((await world.submission(id)).released_at, null);
+  assert.notEqual((await testEnv.submission(id)).released_at, null);
 });
 
-test("a digest tells nothing of held submissions where the tenant has no links, or the actions process no secret", async () => {
+test("the digest omits held submissions when the tenant has no links or the actions process no secret", async () => {
   await hold("quiet");
   const unset = await digest(null);
   assert.match(unset.lines.join("\n"), /"event":"digest_links_unset","tenant":"tenant-1"/);
@@ -191,9 +191,9 @@ test("a digest tells nothing of held submissions where the tenant has no links, 
   await ctl(["tenant", "set", slug, "--digest-actions", "on"], on);
 });
 
-test("the page has the budget of the public reads, for posts too, and without a secret there is no page", async () => {
+test("the page shares the public read budget, posts included, and needs a secret", async () => {
   const link = await linkOf(await hold("budget"));
-  const small = await world.start({
+  const small = await testEnv.start({
     ...{ FORMS_LINK_SECRET: newSecret, PUBLIC_IP_PER_MINUTE: "1", PUBLIC_IP_BURST: "1" },
   });
   const path = new URL(link).pathname;
@@ -203,6 +203,6 @@ test("the page has the budget of the public reads, for posts too, and without a 
     assert.equal((await open(small.urls.forms + path, { method, localAddress })).status, 429);
   }
   assert.equal((await open(link, { method: "DELETE" })).status, 405);
-  const none = await world.start();
+  const none = await testEnv.start();
   assert.equal((await send(none.urls.forms + path)).status, 404);
 });

@@ -10,20 +10,20 @@ import { formsBrief } from "../../src/documents/forms_brief.ts";
 import { type BaseUrls, openapi } from "../../src/documents/openapi.ts";
 import type { RequestOptions } from "../support/client.ts";
 import type { RunningServer } from "../support/server.ts";
-import { freshKey, World } from "../support/world.ts";
+import { freshKey, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start();
-const elsewhere = await world.start({
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
+const elsewhere = await testEnv.start({
   INTAKE_URL: "https://intake.acme.test/",
   FORMS_URL: "https://forms.acme.test",
   SUBSCRIPTION_URL: "https://plans.acme.test",
 });
 
 const urlsOf = ({ urls }: RunningServer) => urls as unknown as BaseUrls;
-const key = await world.issue();
+const key = await testEnv.issue();
 
-/** A GET as a browser sends it, with the bytes as they came. */
+/** Sends a GET like a browser and returns the bytes as received. */
 function getPacked(url: string, acceptEncoding: string): Promise<{ headers: object; bytes: Buffer }> {
   return new Promise((settle, reject) => {
     const sent = request(
@@ -41,7 +41,7 @@ function getPacked(url: string, acceptEncoding: string): Promise<{ headers: obje
 }
 
 test("GET /api/openapi.json is the document for this address", async () => {
-  const answer = await world.send(documents.openapi.path);
+  const answer = await testEnv.send(documents.openapi.path);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "application/json");
   assert.deepEqual(answer.json, JSON.parse(JSON.stringify(openapi(urlsOf(server)))));
@@ -49,30 +49,30 @@ test("GET /api/openapi.json is the document for this address", async () => {
 });
 
 test("GET /api/INTEGRATION.md is the brief for this address", async () => {
-  const answer = await world.send(documents.brief.path);
+  const answer = await testEnv.send(documents.brief.path);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/markdown; charset=utf-8");
   assert.equal(answer.text, brief(server.url));
 });
 
-test("GET /v1/forms/INTEGRATION.md on the forms host is their brief for this address, and nowhere else", async () => {
+test("GET /v1/forms/INTEGRATION.md is the forms' brief, on the forms host only", async () => {
   const { path } = documents.formsBrief;
-  const answer = await world.sendToForms(path);
+  const answer = await testEnv.sendToForms(path);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/markdown; charset=utf-8");
   assert.equal(answer.text, formsBrief(urlsOf(server)));
-  assert.equal((await world.send(path)).status, 404);
+  assert.equal((await testEnv.send(path)).status, 404);
 });
 
-test("with INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL set the documents name them", async () => {
-  const { json } = await world.send(documents.openapi.path, {}, elsewhere);
+test("the documents name the configured INTAKE_URL, FORMS_URL and SUBSCRIPTION_URL", async () => {
+  const { json } = await testEnv.send(documents.openapi.path, {}, elsewhere);
   assert.equal(json.servers[0].url, "https://intake.acme.test");
   assert.equal(json.paths["/v1/forms/{tenant}/{form_key}"].servers[0].url, "https://forms.acme.test");
   assert.equal(json.paths["/api/plans"].servers[0].url, "https://plans.acme.test");
-  const forms = await world.sendToForms(documents.formsBrief.path, {}, elsewhere);
+  const forms = await testEnv.sendToForms(documents.formsBrief.path, {}, elsewhere);
   assert.match(forms.text, /curl -sS -i https:\/\/forms\.acme\.test\/v1\/forms\/acme\/contact/);
   assert.doesNotMatch(forms.text, /127\.0\.0\.1/);
-  const { text } = await world.send(documents.brief.path, {}, elsewhere);
+  const { text } = await testEnv.send(documents.brief.path, {}, elsewhere);
   assert.match(text, /curl -sS -i https:\/\/intake\.acme\.test\/v1\/intake/);
   assert.doesNotMatch(text, /127\.0\.0\.1/);
 });
@@ -81,9 +81,9 @@ for (const name of Object.keys(documents) as DocumentName[]) {
   const { path, contentType, caching, headers, cachingOfVersion }: DocumentRule = documents[name];
   const host = server.urls[surfaceOf(name)] as string;
   const ask = (path: string, options: RequestOptions = {}) =>
-    surfaceOf(name) === "forms" ? world.sendToForms(path, options) : world.send(path, options);
+    surfaceOf(name) === "forms" ? testEnv.sendToForms(path, options) : testEnv.send(path, options);
 
-  test(`${path} has a strong ETag, its caching, and may be read by anybody`, async () => {
+  test(`${path} has a strong ETag and Cache-Control, and any origin may read it`, async () => {
     const answer = await ask(path, { headers: { Origin: "https://elsewhere.example" } });
     const version = createHash("sha256").update(answer.text).digest().subarray(0, 16).toString("base64url");
     assert.equal(answer.headers.etag, `"${version}"`);
@@ -109,7 +109,7 @@ for (const name of Object.keys(documents) as DocumentName[]) {
     }
   });
 
-  test(`${path} is compressed for whoever accepts gzip, under an ETag of its own`, async () => {
+  test(`${path} is compressed for clients that accept gzip, under a separate ETag`, async () => {
     const plain = await ask(path);
     for (const accepted of ["gzip", "gzip, deflate, br, zstd", "br;q=0, *", "GZIP;q=0.5", "x-gzip"]) {
       const { headers, bytes } = await getPacked(host + path, accepted);
@@ -140,7 +140,7 @@ for (const name of Object.keys(documents) as DocumentName[]) {
     assert.equal(head.headers["content-type"], contentType);
   });
 
-  test(`${path} may be kept for good only under its own version, if at all`, async () => {
+  test(`${path} is immutable only under its own version`, async () => {
     const { headers: { etag } } = await ask(path);
     const own = await ask(`${path}?v=${etag?.replaceAll('"', "")}`);
     assert.equal(own.headers["cache-control"], cachingOfVersion ?? caching);
@@ -157,46 +157,46 @@ for (const name of Object.keys(documents) as DocumentName[]) {
   });
 }
 
-test("GET /api names the versions of what it loads, and they are the ones that are served", async () => {
-  const { text } = await world.send(documents.playground.path);
+test("GET /api loads its assets by the versions that are served", async () => {
+  const { text } = await testEnv.send(documents.playground.path);
   const loaded = [...text.matchAll(/(?:src|href)="(\/api\/playground\.[a-z]+\?v=[^"]+)"/g)].map(([, path]) =>
     path
   );
   assert.equal(loaded.length, 3);
   for (const path of loaded) {
-    assert.match(String((await world.send(String(path))).headers["cache-control"]), /immutable/, path);
+    assert.match(String((await testEnv.send(String(path))).headers["cache-control"]), /immutable/, path);
   }
 });
 
 // deno-lint-ignore no-explicit-any -- the document as it came over the wire
 let published: any;
 
-test("every request example of the document is answered as the example of its answer says", async () => {
-  published = (await world.send(documents.openapi.path)).json;
+test("every request example gets the response of the same name", async () => {
+  published = (await testEnv.send(documents.openapi.path)).json;
   const { post } = published.paths["/v1/intake"];
   const answers = post.responses[202].content["application/json"].examples;
   const examples = Object.entries(post.requestBody.content["application/json"].examples);
   assert.ok(examples.length >= 9);
   for (const [name, { value }] of examples as [string, { value: unknown }][]) {
     const headers = { "Idempotency-Key": freshKey() };
-    const accepted = await world.intake({ key: key.text, body: value, headers });
+    const accepted = await testEnv.intake({ key: key.text, body: value, headers });
     assert.equal(accepted.status, 202, name);
     const { event_id, received_at } = accepted.json;
     const expected = { ...answers[name].value, event_id, received_at, source: key.label };
     assert.deepEqual(accepted.json, expected, name);
-    const repeat = await world.intake({ key: key.text, body: value, headers });
+    const repeat = await testEnv.intake({ key: key.text, body: value, headers });
     assert.deepEqual([repeat.status, repeat.json], [200, { ...expected, status: "duplicate" }], name);
   }
 });
 
-test("every example of a refusal is what the server answers", async () => {
+test("every refusal example is the server's response", async () => {
   const { post } = published.paths["/v1/intake"];
   for (const [name, example] of Object.entries(failureExamples as Record<string, Example>)) {
-    const { body, answer, idempotencyKey } = example;
+    const { body, response, idempotencyKey } = example;
     const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
-    const refused = await world.intake({ key: key.text, body, headers });
-    assert.equal(refused.status, answer.status, name);
-    const { example: one, examples } = post.responses[answer.status].content["application/json"];
+    const refused = await testEnv.intake({ key: key.text, body, headers });
+    assert.equal(refused.status, response.status, name);
+    const { example: one, examples } = post.responses[response.status].content["application/json"];
     const documented = examples?.[name].value ?? one;
     const request_id = refused.headers["x-request-id"];
     assert.deepEqual(
@@ -207,29 +207,29 @@ test("every example of a refusal is what the server answers", async () => {
   }
 });
 
-test("the forms' examples are what the server takes and answers", async () => {
+test("the forms' examples get the documented responses", async () => {
   const { post } = published.paths["/v1/forms/{tenant}/{form_key}"];
-  const { form, key } = await world.formWithKey();
+  const { form, key } = await testEnv.formWithKey();
   const exampleOf = (status: number) => post.responses[status].content["application/json"];
   const sent = { key: key.text, body: post.requestBody.content["application/json"].example };
   for (const status of [202, 200]) {
-    const { json, ...answer } = await world.submit(form, sent);
+    const { json, ...answer } = await testEnv.submit(form, sent);
     assert.equal(answer.status, status);
     const { submission_id, received_at } = json;
     assert.deepEqual(json, { ...exampleOf(status).example, submission_id, received_at });
   }
-  const probe = await world.submit(form, { key: key.text, body: {} });
+  const probe = await testEnv.submit(form, { key: key.text, body: {} });
   const request_id = probe.headers["x-request-id"];
   assert.deepEqual(probe.json, { ...exampleOf(400).examples.missing_required.value, request_id });
-  const nested = await world.submit(form, { key: key.text, body: { name: [] } });
+  const nested = await testEnv.submit(form, { key: key.text, body: { name: [] } });
   const refused = exampleOf(400).examples.invalid_json.value;
   assert.deepEqual(nested.json, { ...refused, request_id: nested.headers["x-request-id"] });
 });
 
-test("the examples of the other answers are the server's too", async () => {
+test("the other response examples are the server's too", async () => {
   const { paths } = published;
   const vocabulary = paths["/v1/vocabulary"].get.responses[200].content["application/json"].example;
-  const { json } = await world.send("/v1/vocabulary");
+  const { json } = await testEnv.send("/v1/vocabulary");
   for (const area of vocabulary.project_area) {
     assert.ok(json.project_area.some((one: object) => JSON.stringify(one) === JSON.stringify(area)));
   }
@@ -241,7 +241,7 @@ test("the examples of the other answers are the server's too", async () => {
     ["/v1/vocabulary", { method: "POST" }, 405],
   ];
   for (const [path, options, status] of errors) {
-    const answer = await world.send(path, options);
+    const answer = await testEnv.send(path, options);
     const operation = paths[path].post ?? paths[path].get;
     const { example } = operation.responses[status].content["application/json"];
     assert.equal(answer.status, status);

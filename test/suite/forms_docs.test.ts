@@ -2,28 +2,28 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
-import { formFunction, formModule, formPhp } from "../../src/documents/forms_brief.ts";
+import { formJavaScript, formPhp, formPython } from "../../src/documents/forms_brief.ts";
 import { freePort } from "../../scripts/free_port.ts";
-import { isLeftOut } from "../../scripts/test_plan.ts";
+import { isSkipped } from "../../scripts/test_plan.ts";
 import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
+import { listen } from "../support/listen.ts";
 
-/** The code of the forms' brief, word for word. */
+/** The code of the forms' brief, unchanged. */
 const folder = temporaryFolder("forms-brief");
-const world = await World.open();
-await world.start();
-// As the brief's examples have it.
-const [row] = await world.sql<{ id: number }[]>`
+const testEnv = await TestEnv.open();
+await testEnv.start();
+// The tenant of the brief's examples.
+const [row] = await testEnv.sql<{ id: number }[]>`
   insert into tenant (slug, name) values ('acme', 'Acme') returning id`;
-const { key } = await world.formWithKey({ tenant: { id: row?.id as number, slug: "acme" } });
+const { key } = await testEnv.formWithKey({ tenant: { id: row?.id as number, slug: "acme" } });
 
-const text = (await world.sendToForms("/v1/forms/INTEGRATION.md")).text;
+const text = (await testEnv.sendToForms("/v1/forms/INTEGRATION.md")).text;
 const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code]) => ({
   language: language as string,
   code: code as string,
@@ -44,7 +44,7 @@ function run(
   });
 }
 
-/** What a function of the brief returned, and what it told its log. */
+/** The result of the brief's function, and its log. */
 type Submit = (fields: object, key?: string) => Promise<{ isSent: boolean; fields: object; log: string }>;
 
 const inJavaScript = (code: string): Submit => async (fields, text = key.text) => {
@@ -63,7 +63,7 @@ const inPython = (code: string): Submit => async (fields, text = key.text) => {
 is_sent, missing = submit_form.submit_form(json.loads(${JSON.stringify(JSON.stringify(fields))}))
 print(json.dumps({"isSent": is_sent, "fields": missing}))`;
   writeFileSync(join(folder, "program.py"), program);
-  // Bytecode is taken for that of a module which has the same size and was written in the same second.
+  // Python would reuse the bytecode of a module with the same size and time of change.
   const { stdout, stderr } = await run("python3", ["-B", "program.py"], text);
   return { ...JSON.parse(stdout), log: stderr };
 };
@@ -79,15 +79,15 @@ echo json_encode(["isSent" => $sent, "fields" => (object) $missing]);`;
   return { ...JSON.parse(stdout), log: stderr };
 };
 
-/** A language of the brief, with what makes a function of its text. */
+/** The languages of the brief, each with a builder of its function. */
 const functions = ([
-  ["JavaScript", "js", formFunction, inJavaScript],
-  ["Python", "python", formModule, inPython],
+  ["JavaScript", "js", formJavaScript, inJavaScript],
+  ["Python", "python", formPython, inPython],
   ["PHP", "php", formPhp, inPhp],
-] as const).filter(([name]) => !isLeftOut(`test/suite/forms_docs: ${name}`))
+] as const).filter(([name]) => !isSkipped(`test/suite/forms_docs: ${name}`))
   .map(([name, fence, text, submitter]) => ({ name, fence, text, submitter }));
 
-test("the forms' brief has snippets in the languages that are tested here, and no others", () => {
+test("the forms' brief has snippets in exactly the languages tested here", () => {
   const languages = snippets.map(({ language }) => language);
   assert.deepEqual(languages, ["sh", "sh", "html", "json", "json", "php", "js", "python"]);
 });
@@ -95,7 +95,7 @@ test("the forms' brief has snippets in the languages that are tested here, and n
 test("curl: the probe names the required fields and stores nothing; the submission is accepted, then a duplicate", async () => {
   const [probe, submit] = snippets.filter(({ language }) => language === "sh").map(({ code }) => code);
   const shell = async (code = "") => (await run("sh", ["-e", "-c", code], key.text)).stdout;
-  const answer = await world.leavesNothing(() => shell(probe));
+  const answer = await testEnv.leavesNothing(() => shell(probe));
   assert.match(
     answer,
     /^HTTP\/1.1 400 .*"missing_required".*"fields":\{"name":"required","email":"required"\}/s,
@@ -106,18 +106,18 @@ test("curl: the probe names the required fields and stores nothing; the submissi
 
 for (const { name: language, fence, submitter } of functions) {
   const submit = submitter(codeIn(fence));
-  test(`${language}: a submission is stored once, and what is missing is named for the visitor`, async () => {
+  test(`${language}: a submission is stored once, and missing fields are named to the visitor`, async () => {
     const fields = { ...formExample, message: `Our gutters overflow. Tell me in ${language}.` };
-    const before = (await world.stored()).submissions;
+    const before = (await testEnv.stored()).submissions;
     for (let time = 0; time < 2; time++) {
       assert.deepEqual(await submit(fields), { isSent: true, fields: {}, log: "" });
     }
-    assert.equal((await world.stored()).submissions, before + 1);
+    assert.equal((await testEnv.stored()).submissions, before + 1);
     const missing = await submit({ ...fields, email: " " });
     assert.deepEqual(missing, { isSent: false, fields: { email: "required" }, log: "" });
   });
 
-  test(`${language}: a key that does not work is told to the log, with the request's id, and not retried`, async () => {
+  test(`${language}: an invalid key is logged with the request id and not retried`, async () => {
     const { isSent, fields, log } = await submit({ ...formExample }, "form_live_mistyped");
     assert.deepEqual([isSent, fields], [false, {}]);
     assert.match(log, /form not sent: 401 unauthorized [0-9a-z]+/);
@@ -125,7 +125,7 @@ for (const { name: language, fence, submitter } of functions) {
   });
 }
 
-/** Answers with these statuses, one after the other, or with what is no HTTP; `null` cuts the connection. */
+/** Serves these statuses in order, or raw text; `null` cuts the connection. */
 async function scripted(statuses: readonly (number | string | null)[], retryAfter = "1") {
   const seen: { body: string; atMs: number }[] = [];
   const server = createServer(async (request, response) => {
@@ -137,39 +137,29 @@ async function scripted(statuses: readonly (number | string | null)[], retryAfte
     if (typeof status === "string") return request.socket.end(status);
     response.writeHead(status, { "Retry-After": retryAfter }).end("{}");
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  return { seen, formUrl: `http://127.0.0.1:${port}/v1/forms/acme/contact`, close: () => server.close() };
+  return { seen, formUrl: `http://127.0.0.1:${await listen(server)}/v1/forms/acme/contact` };
 }
 
 for (const { name: language, text, submitter } of functions) {
   const make = (formUrl: string) => submitter(text(formUrl));
   test(`${language}: 429, 503 and a cut connection are retried with the same body, after Retry-After`, async () => {
-    const { seen, formUrl, close } = await scripted([429, 503, null, 202]);
-    try {
-      assert.deepEqual(await make(formUrl)({ name: "Grace" }), { isSent: true, fields: {}, log: "" });
-      assert.equal(seen.length, 4);
-      for (const { body } of seen) assert.deepEqual(JSON.parse(body), { name: "Grace" });
-      const waitedMs = (seen[1]?.atMs ?? 0) - (seen[0]?.atMs ?? 0);
-      assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
-    } finally {
-      close();
-    }
+    const { seen, formUrl } = await scripted([429, 503, null, 202]);
+    assert.deepEqual(await make(formUrl)({ name: "Grace" }), { isSent: true, fields: {}, log: "" });
+    assert.equal(seen.length, 4);
+    for (const { body } of seen) assert.deepEqual(JSON.parse(body), { name: "Grace" });
+    const waitedMs = (seen[1]?.atMs ?? 0) - (seen[0]?.atMs ?? 0);
+    assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
   });
 
-  test(`${language}: a visitor is not kept waiting for a Retry-After of more than 20 s`, async () => {
-    const { seen, formUrl, close } = await scripted([503, 202], "20");
-    try {
-      const { isSent, log } = await make(formUrl)({ name: "Grace" });
-      assert.deepEqual([isSent, seen.length], [false, 1]);
-      assert.match(log, /form not sent: 503/);
-    } finally {
-      close();
-    }
+  test(`${language}: a visitor does not wait for a Retry-After over 20 s`, async () => {
+    const { seen, formUrl } = await scripted([503, 202], "20");
+    const { isSent, log } = await make(formUrl)({ name: "Grace" });
+    assert.deepEqual([isSent, seen.length], [false, 1]);
+    assert.match(log, /form not sent: 503/);
   });
 }
 
-/** The whole pages of docs/forms.md, by the name of their language in the test plan. */
+/** The whole pages of docs/forms.md, by their language's name in the test plan. */
 const pages = ([
   ["JavaScript", "js", "contact.js", "submit_form.js", () => [process.execPath, "contact.js"]],
   ["Python", "python", "contact.py", "submit_form.py", () => ["python3", "-B", "contact.py"]],
@@ -180,11 +170,11 @@ const pages = ([
     "submit_form.php",
     (port: number) => ["php", "-S", `127.0.0.1:${port}`, "contact.php"],
   ],
-] as const).filter(([name]) => !isLeftOut(`test/suite/forms_docs: ${name}`));
+] as const).filter(([name]) => !isSkipped(`test/suite/forms_docs: ${name}`));
 const formsPage = readFileSync("docs/forms.md", "utf8");
 
 for (const [language, fence, file, functionFile, commandOf] of pages) {
-  test(`${language}: the whole page shows errors beside the fields, keeps what was typed, and ends in a 303`, async () => {
+  test(`${language}: the whole page shows errors beside the fields, keeps the input, and ends in a 303`, async () => {
     const own = temporaryFolder("forms-page");
     const code = formsPage.match(new RegExp(`^\`\`\`${fence}\n(.*?)^\`\`\`$`, "ms"))?.[1] ?? "";
     writeFileSync(join(own, file), code);
@@ -203,7 +193,7 @@ for (const [language, fence, file, functionFile, commandOf] of pages) {
     assert.match(empty, /<form method="post">.*name="name".*name="website"/s);
     assert.doesNotMatch(empty, /Please fill/);
 
-    const before = (await world.stored()).submissions;
+    const before = (await testEnv.stored()).submissions;
     const refused = await post({ name: '<b>"Grace"', email: " ", message: "Our roof leaks." });
     const html = await refused.text();
     assert.equal(refused.status, 422);
@@ -211,13 +201,13 @@ for (const [language, fence, file, functionFile, commandOf] of pages) {
     assert.match(html, /id="name-error"><\/strong>/);
     assert.match(html, /name="name" value="&(lt|#60);b&(gt|#62);&(quot|#34);Grace&(quot|#34);"/);
     assert.doesNotMatch(html, /<b>/);
-    assert.equal((await world.stored()).submissions, before);
+    assert.equal((await testEnv.stored()).submissions, before);
 
     const sent = await post(
       { ...formExample, message: `Our roof leaks. A page in ${language}.` } as Record<string, string>,
     );
     assert.deepEqual([sent.status, sent.headers.get("location")], [303, "/thanks"]);
-    assert.equal((await world.stored()).submissions, before + 1);
+    assert.equal((await testEnv.stored()).submissions, before + 1);
     assert.match(await (await fetch(`${url}thanks`)).text(), /Thank you/);
     site.kill();
   });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { visitor, World } from "../support/world.ts";
+import { TestEnv, visitor } from "../support/test_env.ts";
 
-/** Generated bodies: each is accepted and stored whole, or refused with a reason and stored not at all. */
-const world = await World.open();
-await world.start();
-const { form, key } = await world.formWithKey();
+/** Generated bodies: each is accepted and stored completely, or refused with a reason and not stored. */
+const testEnv = await TestEnv.open();
+await testEnv.start();
+const { form, key } = await testEnv.formWithKey();
 const runs = Number(process.env.FC_RUNS ?? 150);
 
 const text = fc.oneof(
@@ -38,15 +38,15 @@ const body = fc.record({
   isWhole: fc.boolean(),
 });
 
-/** The name as the service reads it. */
+/** Returns the field's name as the service reads it. */
 const mended = (sent: string) => sent.toWellFormed().replaceAll("\0", "");
 const isFilled = (value: unknown) =>
   typeof value === "string" ? /[^\p{White_Space}\p{Cc}]/u.test(value) : value !== null && value !== undefined;
 
-test("any flat body is 202 and stored as it was sent, or 400 and nothing; no body is a fault", async () => {
+test("any flat body answers 202 and is stored as sent, or 400 and is not stored", async () => {
   await fc.assert(
     fc.asyncProperty(body, async ({ members, isWhole }) => {
-      // Another message each time, or it would be a duplicate.
+      // A different message each time, or it would be a duplicate.
       const all = [...members, ...(isWhole ? Object.entries(visitor()) : [])];
       const sent = `{${
         all.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(",")
@@ -57,14 +57,14 @@ test("any flat body is 202 and stored as it was sent, or 400 and nothing; no bod
       const isComplete = ["name", "email"].every((one) => isFilled(last.get(one)));
       const expected = !isFlat ? "invalid_json" : isComplete ? "accepted" : "missing_required";
 
-      const { json } = await world.submit(form, { key: key.text, body: sent });
+      const { json } = await testEnv.submit(form, { key: key.text, body: sent });
       if (json.status === "duplicate") assert.ok(!isWhole && expected === "accepted");
       else assert.equal(json.error ?? json.status, expected, sent);
       if (json.status !== "accepted") return;
-      const event = await world.event(json.submission_id);
+      const event = await testEnv.event(json.submission_id);
       assert.equal(event.raw, sent);
       const website = last.get("website");
-      const found = await world.submission(json.submission_id);
+      const found = await testEnv.submission(json.submission_id);
       assert.equal(found.verdict === "honeypot", website !== false && isFilled(website));
       if (found.verdict !== "honeypot") last.delete("website");
       const stored = Object.entries(JSON.parse(event.lead_text)).map(([one]) => one);

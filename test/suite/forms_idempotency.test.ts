@@ -1,78 +1,78 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshKey, lead, visitor, World } from "../support/world.ts";
+import { freshKey, lead, TestEnv, visitor } from "../support/test_env.ts";
 
-const world = await World.open();
-await world.start();
-const second = await world.start();
-const { form, key } = await world.formWithKey();
-const quote = await world.form({ tenant: form.tenant, formKey: "quote" });
-const at = (time: string) => world.setClock(`2030-03-01 ${time}+00`);
+const testEnv = await TestEnv.open();
+await testEnv.start();
+const second = await testEnv.start();
+const { form, key } = await testEnv.formWithKey();
+const quote = await testEnv.form({ tenant: form.tenant, formKey: "quote" });
+const at = (time: string) => testEnv.setClock(`2030-03-01 ${time}+00`);
 
 const post = (body: unknown, idempotencyKey?: string, to = form) =>
-  world.submit(to, {
+  testEnv.submit(to, {
     key: key.text,
     body,
     headers: idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey },
   });
 const collisions = async (eventId: string) =>
-  (await world.sql`select count::int from collision where event_id = ${eventId} order by id`).map((row) =>
+  (await testEnv.sql`select count::int from collision where event_id = ${eventId} order by id`).map((row) =>
     row.count
   );
 
 test("a repeat with the same Idempotency-Key answers 200 duplicate with the first id and time, on any server", async () => {
   const options = { key: key.text, body: visitor(), headers: { "Idempotency-Key": freshKey() } };
-  const first = await world.submit(form, options);
+  const first = await testEnv.submit(form, options);
   assert.equal(first.status, 202);
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     for (const server of [undefined, second]) {
-      const again = await world.submit(form, options, server);
+      const again = await testEnv.submit(form, options, server);
       assert.equal(again.status, 200);
       assert.deepEqual(again.json, { ...first.json, status: "duplicate" });
     }
   });
   assert.equal(
-    (await world.event(first.json.submission_id)).idempotency_key,
+    (await testEnv.event(first.json.submission_id)).idempotency_key,
     options.headers["Idempotency-Key"],
   );
 });
 
-test("other content or another form under a used Idempotency-Key answers 200 and is kept aside as a collision", async () => {
+test("other content or another form under a used Idempotency-Key answers 200 and is stored as a collision", async () => {
   const idempotencyKey = freshKey();
   const body = visitor();
   const first = await post(body, idempotencyKey);
   const rival = visitor();
-  const before = await world.stored();
+  const before = await testEnv.stored();
   for (const [sent, to] of [[rival, form], [rival, form], [body, quote]] as const) {
     const answer = await post(sent, idempotencyKey, to);
     assert.deepEqual([answer.status, answer.json.submission_id], [200, first.json.submission_id]);
   }
   assert.deepEqual(await collisions(first.json.submission_id), [2, 1]);
-  assert.deepEqual(await world.stored(), { ...before, collisions: before.collisions + 2 });
+  assert.deepEqual(await testEnv.stored(), { ...before, collisions: before.collisions + 2 });
   const respelled = JSON.stringify({ website: " ", form_key: "x", ...body, phone: null, fax: "" });
   assert.equal((await post(respelled, idempotencyKey)).status, 200);
   assert.deepEqual(await collisions(first.json.submission_id), [2, 1], "the same content is a plain retry");
 });
 
-test("an Idempotency-Key belongs to the tenant's forms: not to its leads, and not to another tenant", async () => {
+test("an Idempotency-Key belongs to the tenant's forms, apart from its leads and from other tenants", async () => {
   const idempotencyKey = freshKey();
   const headers = { "Idempotency-Key": idempotencyKey };
-  const intakeKey = await world.issue({ tenant: form.tenant });
-  assert.equal((await world.intake({ key: intakeKey.text, body: lead(), headers })).status, 202);
+  const intakeKey = await testEnv.issue({ tenant: form.tenant });
+  assert.equal((await testEnv.intake({ key: intakeKey.text, body: lead(), headers })).status, 202);
   const first = await post(visitor(), idempotencyKey);
   assert.equal(first.status, 202);
-  const sister = await world.issue({ tenant: form.tenant, surface: "forms" });
-  assert.equal((await world.submit(form, { key: sister.text, body: visitor(), headers })).status, 200);
-  const other = await world.formWithKey();
+  const sister = await testEnv.issue({ tenant: form.tenant, surface: "forms" });
+  assert.equal((await testEnv.submit(form, { key: sister.text, body: visitor(), headers })).status, 200);
+  const other = await testEnv.formWithKey();
   assert.equal(
-    (await world.submit(other.form, { key: other.key.text, body: visitor(), headers })).status,
+    (await testEnv.submit(other.form, { key: other.key.text, body: visitor(), headers })).status,
     202,
   );
 });
 
-test("an Idempotency-Key of 200 characters works, 201 are 400 invalid_json, a blank one counts as absent", async () => {
+test("an Idempotency-Key of 200 characters is accepted, 201 answer 400 invalid_json, a blank one counts as absent", async () => {
   assert.equal((await post(visitor(), `${freshKey()}${"k".repeat(200)}`.slice(0, 200))).status, 202);
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const { status, json } = await post(visitor(), "k".repeat(201));
     assert.deepEqual([status, json.error, json.fields], [
       ...[400, "invalid_json", { "Idempotency-Key": "too_long" }],
@@ -83,16 +83,16 @@ test("an Idempotency-Key of 200 characters works, 201 are 400 invalid_json, a bl
 });
 
 test("128 concurrent posts of one Idempotency-Key over two servers: one 202, the rest 200, one submission", async () => {
-  const before = await world.stored();
+  const before = await testEnv.stored();
   const options = { key: key.text, body: visitor(), headers: { "Idempotency-Key": freshKey() } };
   const answers = await Promise.all(Array.from(
     { length: 128 },
-    (_, index) => world.submit(form, options, index % 2 === 0 ? undefined : second),
+    (_, index) => testEnv.submit(form, options, index % 2 === 0 ? undefined : second),
   ));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(127).fill(200), 202]);
   assert.equal(new Set(answers.map(({ json }) => json.submission_id)).size, 1);
   const { events, outbox, pending, submissions } = before;
-  assert.deepEqual(await world.stored(), {
+  assert.deepEqual(await testEnv.stored(), {
     ...before,
     ...{ events: events + 1, outbox: outbox + 1, pending: pending + 1, submissions: submissions + 1 },
   });
@@ -110,10 +110,10 @@ test("without an Idempotency-Key the same content is a duplicate for 10 minutes 
   }
   assert.deepEqual(statuses, [202, 200, 200, 202, 200, 202]);
   assert.equal(new Set(ids).size, 3);
-  await world.setClock(null);
+  await testEnv.setClock(null);
 });
 
-test("content is the form and its fields: spelling does not count, every field does", async () => {
+test("content is the form and its fields: spelling is ignored, every field counts", async () => {
   const base = { name: `Ada ${freshKey()}`, email: "ada@example.com", message: "a\nb", n: 1.5 };
   assert.equal((await post(base)).status, 202);
   for (
@@ -140,18 +140,18 @@ test("content is the form and its fields: spelling does not count, every field d
   );
 });
 
-test("two Idempotency-Key headers are 400 invalid_json with a detail; nothing is stored, no key used up", async () => {
+test("two Idempotency-Key headers answer 400 invalid_json with a detail and store nothing", async () => {
   const [one, other] = [freshKey(), freshKey()];
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     for (const body of [visitor(), {}]) {
-      const answer = await world.submit(form, {
+      const answer = await testEnv.submit(form, {
         key: key.text,
         body,
         headers: { "Idempotency-Key": [one, other] },
       });
       assert.equal(answer.status, 400);
       assert.equal(answer.json.error, "invalid_json");
-      assert.equal(answer.json.detail, "Idempotency-Key was sent 2 times; one is needed");
+      assert.equal(answer.json.detail, "Idempotency-Key was sent 2 times; send it once");
     }
   });
   assert.equal((await post(visitor(), one)).status, 202);

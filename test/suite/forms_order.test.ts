@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Answer, freshAddress, type RequestOptions } from "../support/client.ts";
-import { visitor, World } from "../support/world.ts";
+import { TestEnv, visitor } from "../support/test_env.ts";
 
 /** The order of checks: per-IP limit, method, body cap, key, tenant, per-tenant limit, form, body, commit. */
-const world = await World.open();
-await world.start({
+const testEnv = await TestEnv.open();
+await testEnv.start({
   FORMS_IP_PER_MINUTE: "1",
   FORMS_IP_BURST: "2",
   FORMS_TENANT_PER_MINUTE: "1",
@@ -14,17 +14,17 @@ await world.start({
 const tooLarge = " ".repeat(65_537);
 const nowhere = { formKey: "nowhere" };
 
-/** A form, a key of its tenant and a revoked one. */
+/** Returns a form, a key of its tenant and a revoked one. */
 async function fresh() {
-  const { form, key } = await world.formWithKey();
-  const revoked = await world.issue({ tenant: form.tenant, surface: "forms" });
-  await world.sql`update api_key set revoked_at = now() where id = ${revoked.id}`;
+  const { form, key } = await testEnv.formWithKey();
+  const revoked = await testEnv.issue({ tenant: form.tenant, surface: "forms" });
+  await testEnv.sql`update api_key set revoked_at = now() where id = ${revoked.id}`;
   const submit = (options: RequestOptions, to: Partial<typeof form> = {}) =>
-    world.submit({ ...form, ...to }, { localAddress: freshAddress(), ...options });
+    testEnv.submit({ ...form, ...to }, { localAddress: freshAddress(), ...options });
   return { form, key: key.text, revoked: revoked.text, submit };
 }
 
-/** A tenant whose budget is spent. */
+/** Returns a tenant that has spent its budget. */
 async function spent() {
   const parts = await fresh();
   for (let request = 0; request < 2; request += 1) {
@@ -36,17 +36,17 @@ async function spent() {
 const told = ({ status, json }: Answer) => [status, json.error];
 const elsewhere = { tenant: { id: 0, slug: "somebody-else" } };
 
-test("the per-IP 429 comes before 405, 413, 401, 403, 404, 400 and the commit", async () => {
+test("the per-IP 429 precedes 405, 413, 401, 403, 404, 400 and the commit", async () => {
   const localAddress = freshAddress();
   const { form, key, revoked, submit } = await fresh();
   for (let request = 0; request < 2; request += 1) {
     assert.deepEqual(told(await submit({ body: {}, localAddress })), [401, "unauthorized"]);
   }
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const path = `/v1/forms/${form.tenant.slug}/${form.formKey}`;
     const answers = [
-      await world.sendToForms(path, { localAddress }),
-      await world.sendToForms(path, { method: "OPTIONS", localAddress }),
+      await testEnv.sendToForms(path, { localAddress }),
+      await testEnv.sendToForms(path, { method: "OPTIONS", localAddress }),
       await submit({ key, body: tooLarge, localAddress }),
       await submit({ key: revoked, body: visitor(), localAddress }),
       await submit({ key, body: visitor(), localAddress }, elsewhere),
@@ -63,11 +63,11 @@ test("the per-IP 429 comes before 405, 413, 401, 403, 404, 400 and the commit", 
   });
 });
 
-test("405 comes before 413, and both before 401", async () => {
+test("405 precedes 413, and both precede 401", async () => {
   const { form, submit } = await fresh();
   const path = `/v1/forms/${form.tenant.slug}/${form.formKey}`;
   const localAddress = freshAddress();
-  const put = await world.sendToForms(path, { method: "PUT", body: tooLarge, localAddress });
+  const put = await testEnv.sendToForms(path, { method: "PUT", body: tooLarge, localAddress });
   assert.deepEqual(told(put), [405, "method_not_allowed"]);
   for (const key of [undefined, "nonsense"]) {
     const answer = await submit({ ...(key === undefined ? {} : { key }), body: tooLarge });
@@ -76,16 +76,16 @@ test("405 comes before 413, and both before 401", async () => {
   }
 });
 
-test("413 comes before 403, the per-tenant 429, 404 and 400", async () => {
+test("413 precedes 403, the per-tenant 429, 404 and 400", async () => {
   const { key, submit } = await spent();
   for (const to of [{}, elsewhere, nowhere]) {
     assert.equal((await submit({ key, body: tooLarge }, to)).status, 413);
   }
 });
 
-test("401 comes before 403, the per-tenant 429, 404, 400 and the commit", async () => {
+test("401 precedes 403, the per-tenant 429, 404, 400 and the commit", async () => {
   const { revoked, submit } = await spent();
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     for (const to of [{}, elsewhere, nowhere]) {
       for (const body of ["[]", {}, visitor()]) {
         assert.deepEqual(told(await submit({ key: revoked, body }, to)), [401, "unauthorized"]);
@@ -94,10 +94,10 @@ test("401 comes before 403, the per-tenant 429, 404, 400 and the commit", async 
   });
 });
 
-test("403 comes before the per-tenant 429, 404, 400 and the commit, and spends nothing of the tenant's budget", async () => {
+test("403 precedes the per-tenant 429, 404, 400 and the commit, and spends no tenant budget", async () => {
   const out = await spent();
   const { key, submit } = await fresh();
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     for (const body of ["[]", {}, visitor()]) {
       assert.deepEqual(told(await out.submit({ key: out.key, body }, elsewhere)), [403, "tenant_mismatch"]);
       assert.deepEqual(
@@ -111,9 +111,9 @@ test("403 comes before the per-tenant 429, 404, 400 and the commit, and spends n
   assert.equal((await submit({ key, body: visitor() })).status, 429);
 });
 
-test("the per-tenant 429 comes before 404, 400 and the commit; its body has the request_id", async () => {
+test("the per-tenant 429 precedes 404, 400 and the commit, and its body has the request_id", async () => {
   const { key, submit } = await spent();
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     for (const to of [{}, nowhere]) {
       for (const body of ["[]", {}, visitor()]) {
         const answer = await submit({ key, body }, to);
@@ -128,8 +128,8 @@ test("the per-tenant 429 comes before 404, 400 and the commit; its body has the 
   });
 });
 
-test("404 comes before 400 and the commit", async () => {
-  await world.leavesNothing(async () => {
+test("404 precedes 400 and the commit", async () => {
+  await testEnv.leavesNothing(async () => {
     for (const body of ["[]", {}, visitor()]) {
       const { key, submit } = await fresh();
       assert.deepEqual(told(await submit({ key, body }, nowhere)), [404, "form_not_found"]);
@@ -137,13 +137,13 @@ test("404 comes before 400 and the commit", async () => {
   });
 });
 
-test("400 invalid_json comes before missing_required, and that before a long Idempotency-Key", async () => {
+test("400 invalid_json precedes missing_required, and that precedes an Idempotency-Key over 200 characters", async () => {
   const headers = { "Idempotency-Key": "k".repeat(201) };
   const post = async (body: unknown) => {
     const { key, submit } = await fresh();
     return await submit({ key, body, headers });
   };
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const notFlat = await post('{"name":"","x":[]}');
     assert.deepEqual([notFlat.json.error, notFlat.json.fields], ["invalid_json", undefined]);
     const missing = await post({ name: "Ada" });
@@ -155,9 +155,9 @@ test("400 invalid_json comes before missing_required, and that before a long Ide
   });
 });
 
-test("required fields come before the honeypot and the score: a bot's incomplete post is 400 and leaves nothing", async () => {
+test("required fields precede the honeypot and the score: an incomplete bot post is 400 and stores nothing", async () => {
   const { key, submit } = await fresh();
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const answer = await submit({ key, body: { name: "x", website: "http://spam.example" } });
     assert.deepEqual(told(answer), [400, "missing_required"]);
   });

@@ -1,53 +1,54 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshKey, lead, World } from "../support/world.ts";
+import { until } from "../support/until.ts";
+import { freshKey, lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-await world.start();
-const key = await world.issue();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
+const key = await testEnv.issue();
 
-/** How many transactions committed these events. */
+/** Returns the number of transactions that committed these events. */
 async function transactions(eventIds: readonly string[]): Promise<number> {
-  const [row] = await world.sql<{ count: number }[]>`
+  const [row] = await testEnv.sql<{ count: number }[]>`
     select count(distinct xmin::text)::int as count from event where event_id = any (${[...eventIds]})`;
   return row?.count ?? 0;
 }
 
-/** Makes the database refuse every lead of this first name. */
+/** Makes the database refuse every lead with this first name. */
 async function refuseInDatabase(firstName: string): Promise<() => Promise<unknown>> {
-  await world.sql.unsafe(`
+  await testEnv.sql.unsafe(`
     create function refuse_poison() returns trigger language plpgsql as $$
     begin
       if new.lead->>'first_name' = '${firstName}' then raise exception 'no % here', new.raw; end if;
       return new;
     end $$;
     create trigger refuse_poison before insert on event for each row execute function refuse_poison()`);
-  return () => world.sql`drop function refuse_poison() cascade`;
+  return () => testEnv.sql`drop function refuse_poison() cascade`;
 }
 
-test("concurrent posts share transactions: 500 leads take less than a tenth as many", async () => {
+test("500 concurrent leads take fewer than 50 transactions", async () => {
   const answers = await Promise.all(
-    Array.from({ length: 500 }, () => world.intake({ key: key.text, body: lead() })),
+    Array.from({ length: 500 }, () => testEnv.intake({ key: key.text, body: lead() })),
   );
   assert.ok(answers.every(({ status }) => status === 202));
   const ids = answers.map(({ json }) => json.event_id);
   assert.equal(new Set(ids).size, 500);
   const count = await transactions(ids);
   assert.ok(count <= 50, `${count} transactions`);
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select count(*)::int as together from event as e join outbox as o using (event_id)
     where e.xmin = o.xmin and event_id = any (${ids})`;
   assert.equal(row?.together, 500, "each event's outbox row came in its transaction");
 });
 
-test("what arrives during a commit forms the next batch", async () => {
-  const release = await world.holdCommits();
-  const begun = world.intake({ key: key.text, body: lead() });
-  await world.untilWaiting();
-  const waiting = Array.from({ length: 30 }, () => world.intake({ key: key.text, body: lead() }));
-  // Asks the store and comes back: by then the posts before it have been read.
+test("posts that arrive during a commit form the next batch", async () => {
+  const release = await testEnv.holdCommits();
+  const begun = testEnv.intake({ key: key.text, body: lead() });
+  await testEnv.untilWaiting();
+  const waiting = Array.from({ length: 30 }, () => testEnv.intake({ key: key.text, body: lead() }));
+  // A key check queries the store: when it returns, the earlier posts have been read.
   for (let n = 0; n < 3; n += 1) {
-    assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+    assert.equal((await testEnv.intake({ key: key.text, body: {} })).status, 422);
   }
   await release();
   const first = (await begun).json.event_id;
@@ -56,57 +57,48 @@ test("what arrives during a commit forms the next batch", async () => {
   assert.ok(ids.every((id) => id > first));
 });
 
-test("a lead that the database refuses fails alone: 503 for it, 202 for its neighbours, nothing of it stored", async () => {
+test("a lead that the database refuses answers 503 alone, its neighbours 202, and the log has only its SQLSTATE", async () => {
   const accept = await refuseInDatabase("Poison");
-  const before = await world.stored();
+  const before = await testEnv.stored();
   const poison = {
     key: key.text,
     body: lead({ first_name: "Poison" }),
     headers: { "Idempotency-Key": freshKey() },
   };
-  const release = await world.holdCommits();
-  const begun = world.intake({ key: key.text, body: lead() });
-  await world.untilWaiting();
-  const neighbours = Array.from({ length: 20 }, () => world.intake({ key: key.text, body: lead() }));
-  const refused = world.intake(poison);
-  const after = Array.from({ length: 20 }, () => world.intake({ key: key.text, body: lead() }));
-  await world.intake({ key: key.text, body: {} });
+  const release = await testEnv.holdCommits();
+  const begun = testEnv.intake({ key: key.text, body: lead() });
+  await testEnv.untilWaiting();
+  const neighbours = Array.from({ length: 20 }, () => testEnv.intake({ key: key.text, body: lead() }));
+  const refused = testEnv.intake(poison);
+  const after = Array.from({ length: 20 }, () => testEnv.intake({ key: key.text, body: lead() }));
+  await testEnv.intake({ key: key.text, body: {} });
   await release();
   assert.equal((await begun).status, 202);
   for (const answer of await Promise.all([...neighbours, ...after])) assert.equal(answer.status, 202);
   const answer = await refused;
   assert.equal(answer.status, 503);
   assert.deepEqual(answer.json, { error: "not_accepting", request_id: answer.headers["x-request-id"] });
-  const { events } = await world.stored();
+  const { events } = await testEnv.stored();
   assert.equal(events, before.events + 41);
 
-  assert.equal((await world.intake(poison)).status, 503, "alone too");
-  await accept();
-  assert.equal((await world.intake(poison)).status, 202, "its Idempotency-Key was not consumed");
-});
-
-test("the log has the SQLSTATE of a refused lead and none of its content", async () => {
-  const server = await world.start();
-  const accept = await refuseInDatabase("Poison");
-  const answer = await world.intake({ key: key.text, body: lead({ first_name: "Poison" }) }, server);
-  await accept();
-  assert.equal(answer.status, 503);
-  assert.equal(await server.stop(), 0);
-  const [line] = server.logs.filter(({ event }) => event === "entry_refused");
-  assert.match(String(line?.cause), /^SQLSTATE P0001/);
+  assert.equal((await testEnv.intake(poison)).status, 503, "alone too");
+  const line = await until(() => server.logs.find(({ event }) => event === "entry_refused"));
+  assert.match(String(line.cause), /^SQLSTATE P0001/);
   assert.doesNotMatch(server.output.stdout, /Poison/);
+  await accept();
+  assert.equal((await testEnv.intake(poison)).status, 202, "its Idempotency-Key was not consumed");
 });
 
-test("a commit that takes too long is 503 before its end, and the retry with its Idempotency-Key finds out", async () => {
+test("a commit past its deadline answers 503, and a retry with its Idempotency-Key gets the outcome", async () => {
   const options = { key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } };
-  const release = await world.holdCommits();
-  const answer = await world.intake(options);
+  const release = await testEnv.holdCommits();
+  const answer = await testEnv.intake(options);
   await release();
   assert.equal(answer.status, 503);
   assert.equal(answer.json.error, "not_accepting");
-  const retry = await world.intake(options);
+  const retry = await testEnv.intake(options);
   assert.ok([200, 202].includes(retry.status));
-  const [row] = await world.sql`
+  const [row] = await testEnv.sql`
     select count(*)::int as count from event where idempotency_key = ${options.headers["Idempotency-Key"]}`;
   assert.equal(row?.count, 1);
 });

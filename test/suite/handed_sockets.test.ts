@@ -5,30 +5,30 @@ import { get } from "../support/client.ts";
 import { openSocket } from "../support/handed_socket.ts";
 import { runToEnd } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { lead, World } from "../support/world.ts";
+import { lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
+const testEnv = await TestEnv.open();
 
-/** The settings of a process that has the sockets `intake` and `ops`. */
+/** The settings of a process with the sockets `intake` and `ops`. */
 const handed = { INTAKE_LISTEN: "fd:intake", INTAKE_URL: "http://intake.test", OPS_LISTEN: "fd:ops" };
 
-test("a process answers on the sockets that it was handed, and says their addresses", async () => {
+test("a process serves the sockets passed to it and logs their addresses", async () => {
   const sockets = [openSocket("intake"), openSocket("ops")];
-  const server = await world.start({ SURFACES: "intake,ops", ...handed }, { sockets });
+  const server = await testEnv.start({ SURFACES: "intake,ops", ...handed }, { sockets });
   const [intake, ops] = sockets.map(({ url }) => url);
   assert.deepEqual(server.urls, { intake, ops });
-  const { text: key } = await world.issue();
-  assert.equal((await world.intake({ key, body: lead() }, server)).status, 202);
+  const { text: key } = await testEnv.issue();
+  assert.equal((await testEnv.intake({ key, body: lead() }, server)).status, 202);
   assert.equal((await get(`${ops}/metrics`)).status, 200);
-  // The operator's listener knows its own address, and no other Host.
+  // The ops listener knows its own address and refuses any other Host.
   assert.equal((await get(`${ops}/metrics`, { headers: { Host: "evil.test" } })).status, 421);
 });
 
-test("two processes share a socket: when the first one ends, no connection is refused, and the second one answers", async () => {
+test("when one of two processes on a shared socket stops, the other serves every connection", async () => {
   const sockets = [openSocket("intake")];
   const env = { SURFACES: "intake", INTAKE_LISTEN: handed.INTAKE_LISTEN, INTAKE_URL: handed.INTAKE_URL };
-  const first = await world.start(env, { sockets });
-  const second = await world.start(env, { sockets });
+  const first = await testEnv.start(env, { sockets });
+  const second = await testEnv.start(env, { sockets });
   assert.equal(first.url, second.url);
   const healthy = async () => (await get(`${first.url}/healthz`)).status;
   const ended = first.stop();
@@ -41,15 +41,15 @@ test("two processes share a socket: when the first one ends, no connection is re
   }, { what: "the first process ends" });
   assert.equal(exit, 0);
   for (let request = 0; request < 20; request += 1) assert.equal(await healthy(), 200);
-  // The first one says in its last answers that it stops.
+  // While it stops, the first process answers 503.
   assert.deepEqual([...statuses].filter((status) => status !== 200 && status !== 503), []);
   await until(() => second.logs.some(({ route }) => route === "/healthz"), { what: "the second one's log" });
 });
 
-test("what waits in the socket while no process has it is answered by the next one", async () => {
+test("connections that wait in the socket without a process are served by the next one", async () => {
   const sockets = [openSocket("intake")];
   const env = { SURFACES: "intake", INTAKE_LISTEN: handed.INTAKE_LISTEN, INTAKE_URL: handed.INTAKE_URL };
-  const first = await world.start(env, { sockets });
+  const first = await testEnv.start(env, { sockets });
   await first.stop();
   const { hostname, port } = new URL(first.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -57,13 +57,13 @@ test("what waits in the socket while no process has it is answered by the next o
   socket.setEncoding("latin1").on("data", (text: string) => answer += text);
   socket.write("GET /healthz HTTP/1.1\r\nHost: intake.test\r\nConnection: close\r\n\r\n");
   const ended = new Promise((settle) => socket.once("end", settle));
-  await world.start(env, { sockets });
+  await testEnv.start(env, { sockets });
   await ended;
   assert.match(answer, /^HTTP\/1\.1 200 /);
 });
 
-test("two surfaces on one socket are told apart by Host", async () => {
-  const server = await world.start({
+test("two surfaces on one socket are distinguished by Host", async () => {
+  const server = await testEnv.start({
     SURFACES: "intake,forms",
     INTAKE_LISTEN: "fd:web",
     INTAKE_URL: "http://intake.test",
@@ -77,9 +77,9 @@ test("two surfaces on one socket are told apart by Host", async () => {
   assert.equal(await status("/v1/vocabulary", "other.test"), 421);
 });
 
-test("a socket that is bound to a public address is refused without a certificate, and the operator's always", async () => {
+test("a socket on a public address is refused without a certificate, and for ops always", async () => {
   const env = { SURFACES: "intake,ops", ...handed };
-  const options = { databaseUrl: world.database.url };
+  const options = { databaseUrl: testEnv.database.url };
   const run = (intake: string, ops: string) =>
     runToEnd("src/main.ts", [], {
       ...options,
@@ -92,14 +92,4 @@ test("a socket that is bound to a public address is refused without a certificat
   const ops = await run("127.0.0.1", "0.0.0.0");
   assert.equal(ops.code, 2);
   assert.match(ops.stderr, /OPS_LISTEN is a public address/);
-});
-
-test("a missing socket stops the start with exit code 2 and its name", async () => {
-  const { code, stderr } = await runToEnd("src/main.ts", [], {
-    databaseUrl: world.database.url,
-    env: { SURFACES: "intake,ops", ...handed },
-    sockets: [openSocket("intake")],
-  });
-  assert.equal(code, 2);
-  assert.match(stderr, /OPS_LISTEN is the socket ops, but systemd passed only intake/);
 });

@@ -8,7 +8,7 @@ import { selfSigned } from "../support/authority.ts";
 import { post, type RequestOptions, send } from "../support/client.ts";
 import { assertDocumented } from "../support/contract/contract.ts";
 import { until } from "../support/until.ts";
-import { checked, freshKey, lead, World } from "../support/world.ts";
+import { checked, freshKey, lead, TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const folder = temporaryFolder("suite-tls");
@@ -17,12 +17,12 @@ const { certFile, keyFile } = selfSigned(folder, "first");
 const renewed = selfSigned(folder, "renewed");
 const ca = readFileSync(certFile, "utf8");
 
-const world = await World.open();
-const server = await world.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
-const key = await world.issue();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile });
+const key = await testEnv.issue();
 const port = Number(new URL(server.url).port);
 
-/** Shakes hands and returns the protocol, the ALPN choice and the certificate's name. */
+/** Performs a handshake and returns the protocol, the ALPN choice and the certificate's name. */
 function handshake(options: ConnectionOptions): Promise<{ version: string; alpn: unknown; name: unknown }> {
   return new Promise((settle, reject) => {
     const socket: TLSSocket = connectTls({
@@ -71,14 +71,14 @@ test("POST /v1/intake over HTTPS and HTTP/1.1 answers 202, {} 422, no key 401, 6
     checked(await post(`${server.url}/v1/intake`, { ...options, ca, localAddress: "127.0.0.1" }));
   const accepted = await intake({ key: key.text, body: lead() });
   assert.equal(accepted.status, 202);
-  assert.ok(await world.event(accepted.json.event_id));
+  assert.ok(await testEnv.event(accepted.json.event_id));
   assert.equal((await intake({ key: key.text, body: {} })).status, 422);
   assert.equal((await intake({ body: lead() })).status, 401);
   const over = await intake({ key: key.text, body: " ".repeat(65_537) });
   assert.deepEqual([over.status, over.json], [413, { error: "body_too_large" }]);
 });
 
-test("the same over HTTP/2", async () => {
+test("POST /v1/intake over HTTP/2 answers the same", async () => {
   const idempotencyKey = freshKey();
   const headers = {
     "x-api-key": key.text,
@@ -99,7 +99,7 @@ test("the same over HTTP/2", async () => {
   assert.deepEqual(unknown.json, { error: "unauthorized", request_id: "401 over h2" });
 });
 
-test("100 posts at once on one HTTP/2 connection are 100 leads in few commits", async () => {
+test("100 concurrent posts on one HTTP/2 connection share few commits", async () => {
   const session = connectHttp2(server.url, { ca });
   const posts = Array.from({ length: 100 }, () =>
     new Promise<number>((settle, reject) => {
@@ -116,15 +116,7 @@ test("100 posts at once on one HTTP/2 connection are 100 leads in few commits", 
   session.close();
 });
 
-test("vocabulary and health are there over HTTPS", async () => {
-  for (const path of ["/v1/vocabulary", "/healthz"]) {
-    const answer = checked(await send(`${server.url}${path}`, { ca, localAddress: "127.0.0.1" }));
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers["access-control-allow-origin"], "*");
-  }
-});
-
-test("TLS 1.3 and TLS 1.2 are spoken, h2 is chosen when offered, HTTP/1.1 otherwise", async () => {
+test("TLS 1.3 and 1.2 are accepted, with h2 when offered and HTTP/1.1 otherwise", async () => {
   const versions = [];
   for (const version of ["TLSv1.3", "TLSv1.2"] as const) {
     versions.push((await handshake({ minVersion: version, maxVersion: version })).version);
@@ -135,7 +127,7 @@ test("TLS 1.3 and TLS 1.2 are spoken, h2 is chosen when offered, HTTP/1.1 otherw
 });
 
 test("TLS 1.1 is refused by the server", async () => {
-  // OpenSSL speaks it at security level 0 only; a server that allows it shows that this client can.
+  // OpenSSL supports it at security level 0 only; a server that allows it proves that this client can use it.
   const old = { minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "ALL@SECLEVEL=0" } as const;
   const willing = createServer({
     cert: readFileSync(certFile),
@@ -150,7 +142,7 @@ test("TLS 1.1 is refused by the server", async () => {
   await assert.rejects(handshake(old), /protocol version|handshake failure|unsupported|version/i);
 });
 
-test("plain HTTP on the HTTPS port gets no answer of the service and no redirect", async () => {
+test("plain HTTP on the HTTPS port gets no response and no redirect", async () => {
   const answer = await new Promise<string>((settle) => {
     const socket = connectTcp(port, "127.0.0.1");
     let text = "";
@@ -161,7 +153,7 @@ test("plain HTTP on the HTTPS port gets no answer of the service and no redirect
   assert.doesNotMatch(answer, /store_writable|Location/i);
 });
 
-test("every answer over HTTPS keeps browsers with it, refusals too, and none over plain HTTP does", async () => {
+test("every response over HTTPS has Strict-Transport-Security, refusals too, and none over plain HTTP", async () => {
   const name = "strict-transport-security";
   const asked = async (url: string, options: RequestOptions = {}) =>
     (await send(url, { ca, localAddress: "127.0.0.1", ...options })).headers[name];
@@ -181,11 +173,11 @@ test("every answer over HTTPS keeps browsers with it, refusals too, and none ove
   const refused = await postHttp2(server.url, { body: {}, headers: {} });
   assert.deepEqual([refused.status, refused.headers[name]], [401, "max-age=63072000"]);
   assert.equal(await asked(`${server.urls.ops}/metrics`), undefined);
-  const plain = await world.start();
+  const plain = await testEnv.start();
   assert.equal(await asked(`${plain.url}/healthz`), undefined);
 });
 
-test("a renewed certificate is picked up without a restart", async () => {
+test("a renewed certificate is used without a restart", async () => {
   assert.equal((await handshake({})).name, "first");
   copyFileSync(renewed.keyFile, keyFile);
   copyFileSync(renewed.certFile, certFile);

@@ -5,14 +5,14 @@ import { get } from "../support/client.ts";
 import { suiteRuntime } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
-import { freshKey, lead, World } from "../support/world.ts";
+import { freshKey, lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
 const ops = server.urls.ops as string;
 const localAddress = "127.0.0.1";
 
-/** The samples by name and labels. */
+/** Returns the samples by name and labels. */
 async function metrics(): Promise<Map<string, number>> {
   const answer = await get(`${ops}/metrics`, { localAddress });
   assert.equal(answer.status, 200);
@@ -25,13 +25,13 @@ async function metrics(): Promise<Map<string, number>> {
   );
 }
 
-const key = await world.issue();
+const key = await testEnv.issue();
 const secret = "Q9secretlabel";
 
-/** What {@linkcode traffic} sends. */
+/** The number of requests that {@linkcode traffic} sends. */
 const requests = 18;
 
-/** Ten accepted, one of them twice; each refusal once; requests that nothing serves. */
+/** Sends ten leads, one of them twice, each kind of refusal once, and requests for unknown paths. */
 async function traffic(): Promise<void> {
   const repeated = {
     key: key.text,
@@ -39,22 +39,22 @@ async function traffic(): Promise<void> {
     headers: { "Idempotency-Key": freshKey() },
   };
   for (let n = 0; n < 9; n += 1) {
-    await world.intake({ key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } });
+    await testEnv.intake({ key: key.text, body: lead(), headers: { "Idempotency-Key": freshKey() } });
   }
-  await world.intake(repeated);
-  await world.intake(repeated);
-  await world.intake({ key: key.text, body: {} });
-  await world.intake({ key: key.text, body: { first_name: "Ada" } });
-  await world.intake({ key: key.text, body: "[" });
-  await world.intake({ key: "wrong", body: lead() });
-  await world.send("/v1/intake", { method: "GET" });
-  await world.send(`/${secret}?q=${secret}`);
-  await world.send("/v1/vocabulary");
+  await testEnv.intake(repeated);
+  await testEnv.intake(repeated);
+  await testEnv.intake({ key: key.text, body: {} });
+  await testEnv.intake({ key: key.text, body: { first_name: "Ada" } });
+  await testEnv.intake({ key: key.text, body: "[" });
+  await testEnv.intake({ key: "wrong", body: lead() });
+  await testEnv.send("/v1/intake", { method: "GET" });
+  await testEnv.send(`/${secret}?q=${secret}`);
+  await testEnv.send("/v1/vocabulary");
 }
 
-test("the metrics after some traffic are what was sent, and promtool has nothing to say of them", async () => {
+test("the metrics match the traffic, and promtool accepts them", async () => {
   await traffic();
-  // The access line is written once the answer is handed over, on each connection by itself.
+  // Each connection writes its access line after the response.
   const found = await until(async () => {
     const now = await metrics();
     const seen = [...now].filter(([name]) => name.startsWith('http_requests_total{surface="intake"'));
@@ -101,7 +101,7 @@ test("the metrics after some traffic are what was sent, and promtool has nothing
   assert.deepEqual([checked.status, checked.stdout, checked.stderr], [0, "", ""]);
 });
 
-test("the buckets of a histogram only grow, and the last one is the count", async () => {
+test("a histogram's buckets are cumulative, and the last one is the count", async () => {
   const found = await metrics();
   const groups = Map.groupBy(
     [...found].filter(([name]) => name.includes("_bucket{")),
@@ -116,7 +116,7 @@ test("the buckets of a histogram only grow, and the last one is the count", asyn
   }
 });
 
-test("no label is the caller's: neither a path, a query, a method nor a key gets into the metrics", async () => {
+test("no label contains a caller's path, query, method or key", async () => {
   const hostile = [
     `GET /${secret}/555-123-4567 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     `${secret.toUpperCase()} /v1/intake HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -151,7 +151,7 @@ test("GET /debug/vars has the shape of expvar, our figures, no argument and noth
   assert.equal(json.lead_accepted_total['kind="lead"'], 10);
   assert.equal(json.lead_store_writable, 1);
   assert.equal(json.lead_commit_batch_entries.sum, 11);
-  const { pathname, password } = new URL(world.database.url);
+  const { pathname, password } = new URL(testEnv.database.url);
   for (const hidden of [password, pathname.slice(1), "postgres://", "DATABASE_URL"]) {
     assert.ok(hidden === "" || !text.includes(hidden), hidden);
   }

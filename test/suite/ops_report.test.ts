@@ -1,42 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { get } from "../support/client.ts";
-import { freshKey, type IssuedKey, lead, World } from "../support/world.ts";
+import { freshKey, type IssuedKey, lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
 const localAddress = "127.0.0.1";
 
 const reportOf = (query: string, headers: Record<string, string> = {}) =>
   get(`${server.urls.ops}/v1/report${query}`, { localAddress, headers });
 
-async function accepted(
-  key: IssuedKey,
-  body: Record<string, unknown>,
-  idempotencyKey = freshKey(),
-): Promise<string> {
-  const answer = await world.intake({ key: key.text, body, headers: { "Idempotency-Key": idempotencyKey } });
-  assert.ok(answer.status < 300, answer.text);
-  return answer.json.event_id;
-}
-
-/** Stores events of a key as the intake would have, at times of one's choice. */
+/** Stores events of a key at given times. */
 async function storedAt(key: IssuedKey, times: readonly string[]): Promise<void> {
-  await world.sql`
+  await testEnv.sql`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
     select new_event_id(event_id_at(at), 1), 'lead', ${key.tenant.id}, ${key.id}, at, 'k', '{}', '{}'
     from unnest(${[...times]}::text[]::timestamptz[]) as t (at)`;
 }
 
-const rollUp = () => world.sql`select roll_up_hours(100)`;
+const rollUp = () => testEnv.sql`select roll_up_hours(100)`;
 const today = () => new Date().toISOString().slice(0, 10);
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
-test("GET /v1/report says of each source's day what came in, what became of it and what was wrong", async () => {
-  const own = await world.start();
+test("GET /v1/report counts per source and day what was received, its outcome and its faults", async () => {
+  const own = await testEnv.start();
   const post = (key: IssuedKey, body: unknown, idempotencyKey = freshKey()) =>
-    world.intake({ key: key.text, body, headers: { "Idempotency-Key": idempotencyKey } }, own);
-  const key = await world.issue({ label: "=web" });
+    testEnv.intake({ key: key.text, body, headers: { "Idempotency-Key": idempotencyKey } }, own);
+  const key = await testEnv.issue({ label: "=web" });
   const same = lead({ cost: 12.5, phone: "12" });
   const delivered: string[] = [];
   for (let n = 0; n < 3; n += 1) {
@@ -51,12 +41,12 @@ test("GET /v1/report says of each source's day what came in, what became of it a
   await post(key, {});
   // Written when the server stops.
   assert.equal(await own.stop(), 0);
-  await world.sql`delete from outbox where event_id = any (${[...delivered, dead]})`;
-  await world.sql`
+  await testEnv.sql`delete from outbox where event_id = any (${[...delivered, dead]})`;
+  await testEnv.sql`
     insert into attempt (event_id, number, at, outcome, duration_ms, spent)
     select event_id, 1, received_at + interval '1900 ms', 'delivered', 100, true from event
     where event_id = any (${delivered})`;
-  await world.sql`
+  await testEnv.sql`
     insert into dead_letter (event_id, tenant_id, died_at) values (${dead}, ${key.tenant.id}, now())`;
 
   const { status, json } = await reportOf(`?tenant=${key.tenant.slug}`);
@@ -105,19 +95,19 @@ test("GET /v1/report says of each source's day what came in, what became of it a
   );
 });
 
-test("what is rolled up says the same as what is counted anew, and follows what is delivered later", async () => {
-  const key = await world.issue();
+test("rolled-up counts equal fresh counts and follow later deliveries", async () => {
+  const key = await testEnv.issue();
   const times = [25, 26, 26.5, 49, 50].map(hoursAgo);
   await storedAt(key, times);
-  await world.sql`
+  await testEnv.sql`
     update event set flags = '{country_unrecognized}', lead = '{"cost_cents":250}' where key_id = ${key.id}`;
-  await world.sql`
+  await testEnv.sql`
     insert into outbox (event_id, tenant_id, due_at)
     select event_id, tenant_id, now() + interval '1 hour' from event where key_id = ${key.id}`;
   const rows = async () => (await reportOf(`?tenant=${key.tenant.slug}`)).json.rows;
   const counted = await rows();
   await rollUp();
-  const [rolled] = await world.sql<
+  const [rolled] = await testEnv.sql<
     { n: number }[]
   >`select count(*)::int as n from hour_total where key_id = ${key.id}`;
   assert.ok((rolled?.n ?? 0) >= 4);
@@ -128,38 +118,38 @@ test("what is rolled up says the same as what is counted anew, and follows what 
     ["accepted", "pending", "delivered", "spend_cents"].map((name) => sum(name, counted)),
     [5, 5, 0, 1_250],
   );
-  // Delivered since: known at once, its times with the next roll-up of those hours.
-  await world.sql`
+  // Later deliveries count at once; their times follow with the next roll-up of those hours.
+  await testEnv.sql`
     insert into attempt (event_id, number, at, outcome, duration_ms, spent)
     select event_id, 1, received_at + interval '1 hour', 'delivered', 0, true from event where key_id = ${key.id}`;
-  await world.sql`delete from outbox where tenant_id = ${key.tenant.id}`;
+  await testEnv.sql`delete from outbox where tenant_id = ${key.tenant.id}`;
   const now = await rows();
   assert.deepEqual([sum("pending", now), sum("delivered", now)], [0, 5]);
-  await world.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
+  await testEnv.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
   await rollUp();
   for (const row of await rows()) assert.ok(Math.abs(row.seconds_to_delivery.median - 3_600) < 100);
-  const [final] = await world.sql<{ final: boolean }[]>`
+  const [final] = await testEnv.sql<{ final: boolean }[]>`
     select bool_and(r.is_final) as final from hour_rolled as r join hour_total as t using (hour) where t.key_id = ${key.id}`;
   assert.equal(final?.final, true);
 });
 
-test("an erasure takes nothing from the counts, nor from the spend", async () => {
-  const key = await world.issue();
-  await accepted(key, lead({ cost: 3 }));
+test("an erasure changes neither the counts nor the spend", async () => {
+  const key = await testEnv.issue();
+  await testEnv.accept(key, { cost: 3 });
   const rows = async () => (await reportOf(`?tenant=${key.tenant.slug}`)).json.rows;
   const [before] = await rows();
   assert.equal(before.spend_cents, 300);
-  await world.sql`delete from outbox where tenant_id = ${key.tenant.id}`;
-  await world.sql`
+  await testEnv.sql`delete from outbox where tenant_id = ${key.tenant.id}`;
+  await testEnv.sql`
     update event set lead = null, raw = null, extra = null, cost_cents = 300, removed_at = now(), removed_by = 'erasure'
     where tenant_id = ${key.tenant.id}`;
   const [after] = await rows();
   assert.deepEqual([after.accepted, after.spend_cents, after.delivered, after.pending], [1, 300, 0, 0]);
 });
 
-test("a source that has gone silent is marked, with or without a row; one that never spoke or is revoked is not", async () => {
-  const tenant = await world.tenant();
-  const issue = (label: string) => world.issue({ tenant, label });
+test("a silent source is marked, with or without a row; a revoked or never used one is not", async () => {
+  const tenant = await testEnv.tenant();
+  const issue = (label: string) => testEnv.issue({ tenant, label });
   const [silent, weekly, lively, revoked] = [
     await issue("silent"),
     await issue("weekly"),
@@ -171,9 +161,9 @@ test("a source that has gone silent is marked, with or without a row; one that n
   await storedAt(weekly, [hoursAgo(24 * 15), hoursAgo(24 * 8)]);
   await storedAt(lively, [hoursAgo(30), hoursAgo(2)]);
   await storedAt(revoked, [hoursAgo(24 * 20)]);
-  await world.sql`update api_key set revoked_at = now() where id = ${revoked.id}`;
-  // Nothing arrives in an hour that is over; here it did.
-  await world.sql`delete from hour_rolled`;
+  await testEnv.sql`update api_key set revoked_at = now() where id = ${revoked.id}`;
+  // Normally nothing arrives in a past hour.
+  await testEnv.sql`delete from hour_rolled`;
   for (let n = 0; n < 8; n += 1) await rollUp();
   const { json } = await reportOf(`?tenant=${tenant.slug}`);
   const marks = json.sources.map((
@@ -188,14 +178,14 @@ test("a source that has gone silent is marked, with or without a row; one that n
   const lines = csv.text.split("\r\n").filter((line) => line.includes(",silent,lead,"));
   assert.equal(lines.length, 1);
   assert.match(String(lines[0]), /^,tenant-\d+,silent,lead,,.*Z,silent$/);
-  // The console's first page tells the same.
+  // The overview shows the same sources.
   const { text } = await get(`${server.urls.ops}/`, { localAddress });
   const [told = ""] = /<li><strong>\d+ sources? ha\w+ gone silent.*?<\/li>/s.exec(text) ?? [];
   assert.ok(told.includes(`tenant=${tenant.slug}&amp;source=silent&amp;kind=lead">`), told);
   assert.doesNotMatch(told, /source=(lively|never|weekly|revoked)/);
 });
 
-test("parameters that a report does not take, or too many days, are 400 and named", async () => {
+test("an unknown parameter or too many days answer 400 and are named", async () => {
   const cases: [string, string][] = [
     ["day=2026-01-01", "day"],
     ["format=xml", "format"],

@@ -2,23 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { freshAddress, send } from "../support/client.ts";
-import { lead, publishedLimits, World } from "../support/world.ts";
+import { lead, publishedLimits, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start({
+const testEnv = await TestEnv.open();
+const server = await testEnv.start({
   ...publishedLimits,
   PUBLIC_IP_PER_MINUTE: "1",
   PUBLIC_IP_BURST: "10",
 });
-const published = await world.start(publishedLimits);
-const proxied = await world.start({
+const published = await testEnv.start(publishedLimits);
+const proxied = await testEnv.start({
   PUBLIC_IP_PER_MINUTE: "1",
   PUBLIC_IP_BURST: "1",
   TRUSTED_PROXIES: "127.0.0.0/8",
 });
-const key = await world.issue();
+const key = await testEnv.issue();
 
-/** Every public read, and what is not there or not served: all of one budget. */
+/** Every public read, and unknown paths, which share the budget. */
 const reads: readonly (readonly [surface: string, path: string])[] = [
   ["intake", "/v1/vocabulary"],
   ["intake", "/healthz"],
@@ -32,13 +32,13 @@ const reads: readonly (readonly [surface: string, path: string])[] = [
   ["site", "/"],
 ];
 
-/** For people, and for no other site's scripts. */
+/** A page for people, without CORS. */
 const isPage = (path: string) => path.startsWith("/buy/");
 
 const get = (surface: string, path: string, localAddress: string, method = "GET") =>
   send(`${server.urls[surface]}${path}`, { method, localAddress });
 
-test("the public reads of one address share one budget; over it each answers 429 with Retry-After", async () => {
+test("the public reads of an address share one budget, and above it each answers 429 with Retry-After", async () => {
   const localAddress = freshAddress();
   for (const [surface, path] of reads) {
     assert.notEqual((await get(surface, path, localAddress)).status, 429, `${surface} ${path}`);
@@ -62,18 +62,18 @@ test("the public reads of one address share one budget; over it each answers 429
   assert.equal((await get("intake", "/healthz", freshAddress())).status, 200, "others go on");
 });
 
-test("posts have budgets of their own: an address without reads left posts its lead", async () => {
+test("an address without read budget can still post a lead", async () => {
   const localAddress = freshAddress();
   while ((await get("intake", "/healthz", localAddress)).status !== 429);
-  const accepted = await world.intake({ key: key.text, body: lead(), localAddress }, server);
+  const accepted = await testEnv.intake({ key: key.text, body: lead(), localAddress }, server);
   assert.equal(accepted.status, 202);
-  const { form, key: formKey } = await world.formWithKey();
+  const { form, key: formKey } = await testEnv.formWithKey();
   const body = { name: "Grace", email: "grace@example.com" };
-  assert.equal((await world.submit(form, { key: formKey.text, body, localAddress }, server)).status, 202);
+  assert.equal((await testEnv.submit(form, { key: formKey.text, body, localAddress }, server)).status, 202);
   assert.equal((await get("intake", "/healthz", localAddress)).status, 429, "and its posts earned it none");
 });
 
-test("one address has the published 400 reads at once, which no browser, build or monitor meets", async () => {
+test("an address has the published burst of 400 reads", async () => {
   const localAddress = freshAddress();
   const { burst, perMinute } = limits.publicRead;
   assert.deepEqual([burst, perMinute], [400, 1200]);
@@ -84,11 +84,11 @@ test("one address has the published 400 reads at once, which no browser, build o
   const startMs = performance.now();
   let more = 0;
   while ((await send(`${published.url}/healthz`, { localAddress })).status === 200) more += 1;
-  // What came back while they were asked for, the first 400 included, and no more.
+  // Only the reads that were earned back meanwhile.
   assert.ok(more <= perMinute, `${more} more in ${performance.now() - startMs} ms`);
 });
 
-test("behind a trusted proxy the budget is that of the client it names", async () => {
+test("behind a trusted proxy each client has its own budget", async () => {
   const read = async (client: string) =>
     (await send(`${proxied.url}/healthz`, { headers: { "X-Forwarded-For": client } })).status;
   assert.deepEqual(

@@ -3,88 +3,47 @@ import { gzipSync } from "node:zlib";
 import { test } from "node:test";
 import { limits } from "../../src/contract/limits.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
-import { freshKey, lead, World } from "../support/world.ts";
+import { freshKey, lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start();
-const key = await world.issue();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start();
+const key = await testEnv.issue();
 
-/** A lead of exactly this many bytes. */
+/** Returns a lead of exactly this many bytes. */
 function leadOfBytes(bytes: number): string {
   const start = JSON.stringify(lead()).replace("}", ',"project_details":"');
   return `${start}${"x".repeat(bytes - start.length - 2)}"}`;
 }
 
-const noUtf8 = "the body is not UTF-8; it may be Latin-1 or Windows-1252";
-
-/** What is no lead, and what `detail` says of it. */
+/** Bodies that `test/vectors/lead.json` cannot contain, or that stand for a class of them, with their `detail`. */
 const notLeads: Readonly<Record<string, readonly [body: string | Uint8Array, detail: string]>> = {
-  "nothing": ["", "the body is empty; a JSON object is needed"],
-  "a form": ["first_name=Ada", "the body is form-encoded; a JSON object is needed"],
-  "half an object": [
-    '{"first_name":"Ada"',
-    "line 1, column 1: an object that is never closed: the body ends before its }",
-  ],
   "a trailing comma": ['{\n  "first_name":"Ada",\n}', "line 2, column 21: a trailing comma; remove it"],
-  "an array": ["[]", "the body is an array; send one lead a call, as an object"],
-  "a string": ['"lead"', "the body is a string; a JSON object is needed"],
-  "null": ["null", "the body is null; a JSON object is needed"],
-  "a number for a name": [
-    JSON.stringify(lead({ first_name: 1 })),
-    "first_name is a number; a string is needed, in quotes",
-  ],
-  "true for an optional field": [
-    JSON.stringify(lead({ city: true })),
-    "city is a boolean; a string is needed",
-  ],
-  "an array for a phone": [
-    JSON.stringify(lead({ phone: ["5551234567"] })),
-    "phone is an array; a string is needed",
-  ],
   "a string for the cost": [
     JSON.stringify(lead({ cost: "12.50" })),
     "cost is a string; a number is needed, without quotes",
   ],
-  "an array for extra": [
-    JSON.stringify(lead({ extra: [] })),
-    "extra is an array; only an object is allowed",
-  ],
-  "a string for extra": [
-    JSON.stringify(lead({ extra: "x" })),
-    "extra is a string; only an object is allowed",
-  ],
-  "null for extra": [JSON.stringify(lead({ extra: null })), "extra is null; only an object is allowed"],
   "bytes that are not UTF-8": [
     new Uint8Array([...Buffer.from('{"first_name":"'), 0xff, 0x22, 0x7d]),
-    `${noUtf8}: line 1, column 16`,
+    "the body is not UTF-8; it may be Latin-1 or Windows-1252: line 1, column 16",
   ],
   "UTF-16": [
     new Uint8Array(Buffer.from(`\ufeff${JSON.stringify(lead())}`, "utf16le")),
-    "the body is UTF-16; UTF-8 is needed",
+    "the body is UTF-16; send UTF-8",
   ],
   "bytes of gzip without a Content-Encoding": [
     gzipSync(JSON.stringify(lead())),
     "the body is compressed; send it uncompressed",
   ],
-  "65 levels": [
-    `{"deep":${"[".repeat(64)}${"]".repeat(64)}}`,
-    "line 1, column 72: nested deeper than 64 levels",
-  ],
   "30,000 levels": [
     `{"deep":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
     "line 1, column 72: nested deeper than 64 levels",
-  ],
-  "two objects": ["{}{}", "line 1, column 3: a second object; send one lead a call"],
-  "a raw NUL": [
-    `{"first_name":"A\u0000"}`,
-    "line 1, column 17: a control character in a string; write a tab as \\t, any other as \\u and four digits",
   ],
 };
 
 for (const [what, [body, detail]] of Object.entries(notLeads)) {
   test(`POST /v1/intake with ${what} answers 400 invalid_json with a detail and stores nothing`, async () => {
-    await world.leavesNothing(async () => {
-      const answer = await world.intake({ key: key.text, body });
+    await testEnv.leavesNothing(async () => {
+      const answer = await testEnv.intake({ key: key.text, body });
       assert.equal(answer.status, 400);
       assert.equal(
         answer.text,
@@ -94,11 +53,11 @@ for (const [what, [body, detail]] of Object.entries(notLeads)) {
   });
 }
 
-test("a 422 names the field that a misspelled one probably is, after its fields; the key check has nothing to name", async () => {
+test("a 422 suggests the correct name of a misspelled field; the key check has no detail", async () => {
   const { first_name, phone, ...rest } = lead();
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const body = { ...rest, firstName: first_name, phone_number: phone };
-    const answer = await world.intake({ key: key.text, body });
+    const answer = await testEnv.intake({ key: key.text, body });
     assert.equal(answer.status, 422);
     assert.equal(
       answer.text,
@@ -110,23 +69,25 @@ test("a 422 names the field that a misspelled one probably is, after its fields;
           "firstName is no field of a lead; first_name is. phone_number is no field of a lead; phone is",
       }),
     );
-    assert.equal((await world.intake({ key: key.text, body: {} })).json.detail, undefined);
+    assert.equal((await testEnv.intake({ key: key.text, body: {} })).json.detail, undefined);
   });
 });
 
-test("64 levels of nesting are accepted", async () => {
-  const body = JSON.stringify(lead()).replace("}", `,"deep":${"[".repeat(63)}${"]".repeat(63)}}`);
-  assert.equal((await world.intake({ key: key.text, body })).status, 202);
-});
-
-test("a body with a Content-Encoding answers 400 invalid_json, and identity is none", async () => {
+test("a body with a Content-Encoding answers 400 invalid_json, except identity", async () => {
   const body = gzipSync(JSON.stringify(lead()));
-  const packed = await world.intake({ key: key.text, body, headers: { "Content-Encoding": "gzip" } });
+  const packed = await testEnv.intake({ key: key.text, body, headers: { "Content-Encoding": "gzip" } });
   assert.equal(packed.status, 400);
-  assert.equal(packed.json.detail, "the body has a Content-Encoding; it is needed without one, uncompressed");
-  const claimed = await world.intake({ key: key.text, body: lead(), headers: { "Content-Encoding": "br" } });
+  assert.equal(
+    packed.json.detail,
+    "the body has a Content-Encoding; send it uncompressed, without that header",
+  );
+  const claimed = await testEnv.intake({
+    key: key.text,
+    body: lead(),
+    headers: { "Content-Encoding": "br" },
+  });
   assert.equal(claimed.json.error, "invalid_json");
-  const plain = await world.intake({
+  const plain = await testEnv.intake({
     key: key.text,
     body: lead(),
     headers: { "Content-Encoding": "Identity" },
@@ -145,7 +106,7 @@ test("POST /v1/intake answers 422 naming every failing field and consumes no Ide
     project_details: "d".repeat(16_001),
     cost: 1000,
   };
-  const refused = await world.leavesNothing(() => world.intake({ key: key.text, body, headers }));
+  const refused = await testEnv.leavesNothing(() => testEnv.intake({ key: key.text, body, headers }));
   assert.equal(refused.status, 422);
   assert.deepEqual(refused.json, {
     error: "validation_failed",
@@ -159,43 +120,28 @@ test("POST /v1/intake answers 422 naming every failing field and consumes no Ide
       project_details: "too_long",
       cost: "out_of_range",
     },
-    detail: "first_name has 101 characters; 100 are allowed. email has 255 characters; 254 are allowed. " +
-      "city has 101 characters; 100 are allowed. project_details has 16,001 characters; 16,000 are allowed. " +
-      "cost is out of range; 0.01 to 999.99 is allowed",
+    detail:
+      "first_name has 101 characters; at most 100 are allowed. email has 255 characters; at most 254 are allowed. " +
+      "city has 101 characters; at most 100 are allowed. project_details has 16,001 characters; at most 16,000 are allowed. " +
+      "cost is out of range; it must be between 0.01 and 999.99",
   });
-  const accepted = await world.intake({ key: key.text, body: lead(), headers });
+  const accepted = await testEnv.intake({ key: key.text, body: lead(), headers });
   assert.equal(accepted.status, 202);
-});
-
-for (const cost of [0, 0.0049, 999.995, 1000, -1, 1e300]) {
-  test(`cost ${cost} answers 422 out_of_range`, async () => {
-    const answer = await world.leavesNothing(() => world.intake({ key: key.text, body: lead({ cost }) }));
-    assert.equal(answer.status, 422);
-    assert.deepEqual(answer.json.fields, { cost: "out_of_range" });
-  });
-}
-
-test("caps count characters, not bytes: 100 emoji are a first name and 101 are too long", async () => {
-  const fits = await world.intake({ key: key.text, body: lead({ first_name: "🏠".repeat(100) }) });
-  assert.equal(fits.status, 202);
-  const over = await world.intake({ key: key.text, body: lead({ first_name: "🏠".repeat(101) }) });
-  assert.deepEqual(over.json.fields, { first_name: "too_long" });
-  assert.equal(over.json.detail, "first_name has 101 characters; 100 are allowed");
 });
 
 test("a used Idempotency-Key with an invalid body answers 422 or 400: validation comes first", async () => {
   const headers = { "Idempotency-Key": freshKey() };
-  assert.equal((await world.intake({ key: key.text, body: lead(), headers })).status, 202);
-  await world.leavesNothing(async () => {
-    assert.equal((await world.intake({ key: key.text, body: {}, headers })).status, 422);
-    assert.equal((await world.intake({ key: key.text, body: "[]", headers })).status, 400);
+  assert.equal((await testEnv.intake({ key: key.text, body: lead(), headers })).status, 202);
+  await testEnv.leavesNothing(async () => {
+    assert.equal((await testEnv.intake({ key: key.text, body: {}, headers })).status, 422);
+    assert.equal((await testEnv.intake({ key: key.text, body: "[]", headers })).status, 400);
   });
 });
 
 for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
   test(`${method} /v1/intake answers 405 with Allow: POST and no CORS header`, async () => {
-    const answer = await world.leavesNothing(() =>
-      world.send("/v1/intake", {
+    const answer = await testEnv.leavesNothing(() =>
+      testEnv.send("/v1/intake", {
         method,
         key: key.text,
         headers: { "Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST" },
@@ -215,34 +161,34 @@ for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]) {
   });
 }
 
-test("a body of 65,536 bytes is read whole, and one byte more answers 413 without request_id", async () => {
+test("a body of 65,536 bytes is read in full, and one byte more answers 413 without request_id", async () => {
   const fits = leadOfBytes(limits.bodyBytesMax);
   assert.equal(fits.length, 65_536);
-  assert.deepEqual((await world.intake({ key: key.text, body: fits })).json.fields, {
+  assert.deepEqual((await testEnv.intake({ key: key.text, body: fits })).json.fields, {
     project_details: "too_long",
   });
   const padded = JSON.stringify(lead());
   const body = padded + " ".repeat(limits.bodyBytesMax - padded.length);
-  assert.equal((await world.intake({ key: key.text, body })).status, 202);
-  await world.leavesNothing(async () => {
-    const over = await world.intake({ key: key.text, body: `${body} ` });
+  assert.equal((await testEnv.intake({ key: key.text, body })).status, 202);
+  await testEnv.leavesNothing(async () => {
+    const over = await testEnv.intake({ key: key.text, body: `${body} ` });
     assert.equal(over.status, 413);
     assert.deepEqual(over.json, { error: "body_too_large" });
     assert.ok(over.headers["x-request-id"]);
   });
 });
 
-test("413 comes from Content-Length alone, before a byte of the body", async () => {
+test("413 is sent from Content-Length alone, before any byte of the body", async () => {
   const answer = await exchangeRaw(
     server.url,
     "POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-Request-Id: early-413\r\nContent-Length: 65537\r\n\r\n",
   );
   assert.equal(answer.status, 413);
-  assert.deepEqual(answer.headers.get("x-request-id"), ["early-413"]);
+  assert.equal(answer.headers["x-request-id"], "early-413");
   assert.deepEqual(JSON.parse(answer.body), { error: "body_too_large" });
 });
 
-test("413 comes with the 65,537th byte of a chunked body that never ends", async () => {
+test("413 is sent at the 65,537th byte of an endless chunked body", async () => {
   const chunk = `8000\r\n${" ".repeat(0x8000)}\r\n`;
   const answer = await exchangeRaw(
     server.url,
@@ -252,7 +198,7 @@ test("413 comes with the 65,537th byte of a chunked body that never ends", async
   assert.deepEqual(JSON.parse(answer.body), { error: "body_too_large" });
 });
 
-test("a chunked body is a lead like any other", async () => {
+test("a chunked body is accepted", async () => {
   const text = JSON.stringify(lead());
   const chunks = [...text.matchAll(/.{1,7}/gs)].map(([part]) => `${part.length.toString(16)}\r\n${part}\r\n`);
   const answer = await exchangeRaw(
@@ -276,16 +222,16 @@ for (
   ]
 ) {
   test(`POST ${path} answers 404 not_found and stores nothing`, async () => {
-    const answer = await world.leavesNothing(() =>
-      world.send(path, { method: "POST", key: key.text, body: lead() })
+    const answer = await testEnv.leavesNothing(() =>
+      testEnv.send(path, { method: "POST", key: key.text, body: lead() })
     );
     assert.equal(answer.status, 404);
     assert.deepEqual(answer.json, { error: "not_found", request_id: answer.headers["x-request-id"] });
   });
 }
 
-test("a query changes nothing, and neither does an absolute-form target", async () => {
-  const query = await world.send("/v1/intake?debug=1", { method: "POST", key: key.text, body: lead() });
+test("a query and an absolute-form target change nothing", async () => {
+  const query = await testEnv.send("/v1/intake?debug=1", { method: "POST", key: key.text, body: lead() });
   assert.equal(query.status, 202);
   const body = JSON.stringify(lead());
   const { host } = new URL(server.url);
@@ -297,9 +243,9 @@ test("a query changes nothing, and neither does an absolute-form target", async 
   assert.equal(absolute.status, 202);
 });
 
-test("a body that breaks off is no lead", async () => {
+test("an incomplete body is not stored", async () => {
   const body = JSON.stringify(lead());
-  await world.leavesNothing(async () => {
+  await testEnv.leavesNothing(async () => {
     const { request } = await import("node:http");
     await new Promise<void>((settle) => {
       const cut = request(`${server.url}/v1/intake`, {
@@ -309,7 +255,7 @@ test("a body that breaks off is no lead", async () => {
       cut.on("error", () => settle());
       cut.write(body, () => cut.destroy());
     });
-    // The next answer comes after the server has seen the end of that one.
-    assert.equal((await world.intake({ key: key.text, body: {} })).status, 422);
+    // The server answers this request after it has seen the end of the incomplete one.
+    assert.equal((await testEnv.intake({ key: key.text, body: {} })).status, 422);
   });
 });

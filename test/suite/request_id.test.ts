@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { freshAddress } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { exchangeRaw } from "../support/http/raw_connection.ts";
-import { lead, World } from "../support/world.ts";
+import { lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
-const server = await world.start({ INTAKE_IP_PER_MINUTE: "1", INTAKE_IP_BURST: "6" });
-const key = await world.issue();
+const testEnv = await TestEnv.open();
+const server = await testEnv.start({ INTAKE_IP_PER_MINUTE: "1", INTAKE_IP_BURST: "6" });
+const key = await testEnv.issue();
 
 const echoed = async (id: string) =>
-  (await world.send("/healthz", { headers: { "X-Request-Id": id } })).headers["x-request-id"];
+  (await testEnv.send("/healthz", { headers: { "X-Request-Id": id } })).headers["x-request-id"];
 
-test("X-Request-Id is echoed on every kind of answer, in the error body too, and once", async () => {
+test("X-Request-Id is echoed on every kind of response, in the error body too, and once", async () => {
   const localAddress = freshAddress();
   let n = 0;
   const cases = [
@@ -27,7 +27,7 @@ test("X-Request-Id is echoed on every kind of answer, in the error body too, and
   for (const { status, inBody, options } of cases) {
     n += 1;
     const id = `partner ${n}: "A/b" {c}`;
-    const answer = await world.send("/v1/intake", {
+    const answer = await testEnv.send("/v1/intake", {
       ...options,
       localAddress,
       headers: { "X-Request-Id": id },
@@ -39,7 +39,7 @@ test("X-Request-Id is echoed on every kind of answer, in the error body too, and
     await until(() => server.logs.some((line) => line.request_id === id && line.status === status));
   }
   for (const path of ["/nowhere", "/v1/vocabulary", "/healthz"]) {
-    const answer = await world.send(path, { headers: { "X-Request-Id": path } });
+    const answer = await testEnv.send(path, { headers: { "X-Request-Id": path } });
     assert.equal(answer.headers["x-request-id"], path);
   }
 });
@@ -51,15 +51,15 @@ test("64 characters are adopted, 65 are not, and a blank one counts as none", as
   }
 });
 
-test("without one each request gets an id of its own", async () => {
+test("each request without one gets a generated id", async () => {
   const ids = new Set<unknown>();
-  for (let n = 0; n < 20; n += 1) ids.add((await world.send("/healthz")).headers["x-request-id"]);
+  for (let n = 0; n < 20; n += 1) ids.add((await testEnv.send("/healthz")).headers["x-request-id"]);
   assert.equal(ids.size, 20);
 });
 
-test("one that holds a key is not adopted, echoed or logged", async () => {
+test("one that contains a key is not adopted, echoed or logged", async () => {
   for (const id of [key.text, `id ${key.text}`]) {
-    const answer = await world.send("/v1/intake", {
+    const answer = await testEnv.send("/v1/intake", {
       method: "POST",
       body: {},
       localAddress: freshAddress(),
@@ -76,16 +76,16 @@ test("one with control characters is not adopted", async () => {
       server.url,
       `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Request-Id: ${id}\r\n\r\n`,
     );
-    // The parser may refuse the request instead; no answer has the character in it.
+    // The parser may refuse the request instead, but no response contains the character.
     assert.ok([200, 400].includes(answer.status));
     assert.ok(!answer.head.includes(id));
   }
 });
 
-test("one beyond ASCII is echoed byte for byte, and is text in the body", async () => {
+test("non-ASCII bytes are echoed unchanged and are text in the body", async () => {
   const text = "Auftrag № 7 – 屋根";
   const bytes = Buffer.from(text, "utf8").toString("latin1");
-  const answer = await world.send("/v1/nowhere", { headers: { "X-Request-Id": bytes } });
+  const answer = await testEnv.send("/v1/nowhere", { headers: { "X-Request-Id": bytes } });
   assert.equal(answer.headers["x-request-id"], bytes);
   assert.equal(answer.json.request_id, text);
   await until(() => server.logs.some((line) => line.request_id === text));

@@ -6,13 +6,13 @@ import { readPageSources } from "#src/site/source.ts";
 import { send } from "../support/client.ts";
 import { temporaryFolder } from "../support/folder.ts";
 import { urls } from "../support/site/site.ts";
-import { World } from "../support/world.ts";
+import { TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
+const testEnv = await TestEnv.open();
 const dir = join(temporaryFolder("search"), "site");
 const build = () => writeSite(dir, buildSite({ sources: readPageSources(), areas: [], plans: [], urls }));
 build();
-const server = await world.start({ SITE_DIR: dir });
+const server = await testEnv.start({ SITE_DIR: dir });
 
 const ask = async (query: string) => {
   const { status, headers, text } = await send(`${server.urls.site}/search/?q=${encodeURIComponent(query)}`);
@@ -20,7 +20,7 @@ const ask = async (query: string) => {
   return { status, headers, text, found: [...list.matchAll(/<a href="([^"]+)">/g)].map(([, href]) => href) };
 };
 
-test("every page has a form that asks /search/, which lists the pages with all the words, the best first", async () => {
+test("every page has a search form, and /search/ lists the pages with all the words, best first", async () => {
   const home = (await send(`${server.urls.site}/`)).text;
   assert.match(home, /<form action="\/search\/" role="search"><input type="search" name="q"/);
   const { status, headers, text, found } = await ask("Idempotency");
@@ -36,7 +36,7 @@ test("every page has a form that asks /search/, which lists the pages with all t
   assert.deepEqual((await ask("Idempotency")).found, found, "a site that was built anew");
 });
 
-test("what is typed into the search is text, to the page and to the index", async () => {
+test("search input is treated as text, on the page and in the index", async () => {
   const nothing = ["", "zebra", '"', "* - ( ) :", "';--", "\u0000"];
   for (const query of nothing) assert.deepEqual((await ask(query)).found, [], query);
   const { text, found } = await ask(`"><script>alert(1)</script>NEAR AND title:^lead*`);

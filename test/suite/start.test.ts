@@ -6,18 +6,18 @@ import { test } from "node:test";
 import postgres from "postgres";
 import { asService, createDatabase, ownPostgres } from "../support/database.ts";
 import { type Outcome, runToEnd, startServer } from "../support/server.ts";
-import { lead, World } from "../support/world.ts";
+import { lead, TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
 const database = await createDatabase();
 const folder = temporaryFolder("suite");
 
-/** Starts the server, which is expected to end by itself. */
+/** Starts the server, which is expected to exit. */
 function start(env: Readonly<Record<string, string>>, databaseUrl = database.url): Promise<Outcome> {
   return runToEnd("src/main.ts", [], { databaseUrl, env: { INTAKE_LISTEN: "127.0.0.1:0", ...env } });
 }
 
-/** An empty database of the shared server, with `options` behind `create database`. */
+/** Creates an empty database on the shared server, with these options. */
 async function otherDatabase(options: string): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `test_other_${randomBytes(6).toString("hex")}`;
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
@@ -31,7 +31,7 @@ async function otherDatabase(options: string): Promise<{ url: string; drop: () =
   return { url: url.href, drop };
 }
 
-test("wrong settings stop the start with one message that lists all faults, without a secret, and exit 2", async () => {
+test("wrong settings stop the start with one message that lists all errors, without a secret, and exit 2", async () => {
   const { code, stdout, stderr } = await start({
     INTAKE_LISTEN: "somewhere",
     INTAKE_URL: "ftp://intake.example/x",
@@ -45,8 +45,8 @@ test("wrong settings stop the start with one message that lists all faults, with
   assert.equal(stdout, "");
   const faults = [
     "DATABASE_URL is not a URL such as postgres://",
-    "INTAKE_LISTEN is not address:port",
-    "INTAKE_URL is not a base address",
+    "INTAKE_LISTEN must be address:port",
+    "INTAKE_URL is not a base URL",
     "TLS_CERT_FILE cannot be read",
     "TLS_KEY_FILE cannot be read",
     "TRUSTED_PROXIES is not a list of networks",
@@ -67,7 +67,7 @@ for (const address of ["0.0.0.0:0", "[::]:0", "203.0.113.5:443"]) {
   });
 }
 
-test("a database that is not migrated stops the start, names the command and exits 2", async () => {
+test("an unmigrated database stops the start, names the command and exits 2", async () => {
   const empty = await otherDatabase("encoding 'UTF8'");
   const { code, stdout, stderr } = await start({}, empty.url);
   await empty.drop();
@@ -77,7 +77,7 @@ test("a database that is not migrated stops the start, names the command and exi
   assert.ok(stderr.length < 300, stderr);
 });
 
-test("a database whose functions are another version's is not migrated", async () => {
+test("a database with another version's functions is refused", async () => {
   const other = await createDatabase();
   const sql = postgres(other.url, { max: 1 });
   await sql`update schema_file set digest = 'x' where name = 'functions/accept.sql'`;
@@ -103,26 +103,26 @@ for (const setting of ["fsync", "full_page_writes"]) {
     const own = await ownPostgres({ [setting]: "off" });
     const { code, stderr } = await start({}, own.url);
     assert.equal(code, 2);
-    assert.match(stderr, new RegExp(`with ${setting} off`));
+    assert.match(stderr, new RegExp(`${setting} is off`));
   });
 }
 
-test("synchronous_commit off in the database does not hold for the service: it sets its own", async () => {
-  const world = await World.open();
-  await world.sql.unsafe(`alter database ${world.database.name} set synchronous_commit = off`);
-  await world.sql.unsafe(`
+test("the service overrides synchronous_commit off in the database", async () => {
+  const testEnv = await TestEnv.open();
+  await testEnv.sql.unsafe(`alter database ${testEnv.database.name} set synchronous_commit = off`);
+  await testEnv.sql.unsafe(`
     create table seen_setting (value text);
     create function note_setting() returns trigger language plpgsql as $$
     begin insert into seen_setting values (current_setting('synchronous_commit')); return null; end $$;
     create trigger note_setting after insert on event execute function note_setting()`);
-  await world.start();
-  const key = await world.issue();
-  assert.equal((await world.intake({ key: key.text, body: lead() })).status, 202);
-  const [row] = await world.sql`select value from seen_setting`;
+  await testEnv.start();
+  const key = await testEnv.issue();
+  assert.equal((await testEnv.intake({ key: key.text, body: lead() })).status, 202);
+  const [row] = await testEnv.sql`select value from seen_setting`;
   assert.equal(row?.value, "on");
 });
 
-test("a database that cannot be reached ends the start with one sentence, and no password", async () => {
+test("an unreachable database ends the start with one sentence, without the password", async () => {
   const url = new URL(database.url);
   url.port = "1";
   const { code, stderr } = await start({}, url.href);
@@ -131,7 +131,7 @@ test("a database that cannot be reached ends the start with one sentence, and no
   assert.ok(!stderr.includes(url.password));
 });
 
-test("a wrong password ends the start with one sentence, and no password", async () => {
+test("a wrong password ends the start with one sentence, without the password", async () => {
   const url = new URL(database.url);
   url.password = "hunter2";
   url.username = "stranger";
@@ -140,17 +140,6 @@ test("a wrong password ends the start with one sentence, and no password", async
   assert.match(stderr, /^The database at \S+ refuses the login of stranger .*DATABASE_URL\n$/);
   assert.ok(!stderr.includes("hunter2"), stderr);
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
-});
-
-test("files that TLS cannot use stop the start before the database is asked, exit 2", async () => {
-  const { code, stdout, stderr } = await start({
-    TLS_CERT_FILE: "package.json",
-    TLS_KEY_FILE: "package.json",
-  }, "postgres://nobody:hunter2@127.0.0.1:1/none");
-  assert.equal(code, 2);
-  assert.equal(stdout, "");
-  assert.match(stderr, /TLS_CERT_FILE is not valid PEM .*\n.*TLS_KEY_FILE is not valid PEM/);
-  assert.doesNotMatch(stderr, /\bat .*:\d+:\d+|hunter2/);
 });
 
 test("a taken port ends the start with a sentence that names it and the setting", async () => {
@@ -165,7 +154,7 @@ test("a taken port ends the start with a sentence that names it and the setting"
   assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/);
 });
 
-test("a process that runs as the owner of the tables starts, and the log says what to do instead", async () => {
+test("a process that runs as the owner of the tables starts and logs a recommendation", async () => {
   const owner = await startServer({ databaseUrl: database.url });
   const line = owner.logs.find(({ event }) => event === "runs_as_owner");
   assert.equal(line?.role, new URL(database.url).username);

@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { send } from "../support/client.ts";
 import { startServer } from "../support/server.ts";
-import { lead, World } from "../support/world.ts";
+import { lead, TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
 
-const world = await World.open();
+const testEnv = await TestEnv.open();
 const siteDir = temporaryFolder("site");
 writeFileSync(join(siteDir, "llms.txt"), "the site\n");
-const intake = await world.start({ SURFACES: "intake" });
-const key = await world.issue();
+const intake = await testEnv.start({ SURFACES: "intake" });
+const key = await testEnv.issue();
 
-test("SURFACES=intake opens the intake's listener and no other, and takes leads", async () => {
+test("SURFACES=intake opens only the intake's listener and accepts leads", async () => {
   assert.deepEqual(Object.keys(intake.urls), ["intake"]);
-  assert.equal((await world.intake({ key: key.text, body: lead() }, intake)).status, 202);
+  assert.equal((await testEnv.intake({ key: key.text, body: lead() }, intake)).status, 202);
 });
 
-test("SURFACES=site serves the files without DATABASE_URL, and so without a database", async () => {
+test("SURFACES=site serves files without DATABASE_URL", async () => {
   const site = await startServer({ env: { SURFACES: "site", SITE_DIR: siteDir } });
   try {
     assert.deepEqual(Object.keys(site.urls), ["site"]);
@@ -28,8 +28,8 @@ test("SURFACES=site serves the files without DATABASE_URL, and so without a data
   }
 });
 
-test("public reads in a process of their own go on while the intake's is stopped, and the other way round", async () => {
-  const reads = await world.start({ SURFACES: "subscription, site", SITE_DIR: siteDir });
+test("public reads in a separate process continue while the intake's is stopped, and the other way round", async () => {
+  const reads = await testEnv.start({ SURFACES: "subscription, site", SITE_DIR: siteDir });
   assert.deepEqual(Object.keys(reads.urls).sort(), ["site", "subscription"]);
   process.kill(intake.pid, "SIGSTOP");
   try {
@@ -40,17 +40,17 @@ test("public reads in a process of their own go on while the intake's is stopped
   }
   process.kill(reads.pid, "SIGSTOP");
   try {
-    assert.equal((await world.intake({ key: key.text, body: lead() }, intake)).status, 202);
+    assert.equal((await testEnv.intake({ key: key.text, body: lead() }, intake)).status, 202);
   } finally {
     process.kill(reads.pid, "SIGCONT");
   }
 });
 
-test("the operator's pages in a process of their own say that others deliver", async () => {
-  const ops = await world.start({ SURFACES: "ops" });
+test("the operator's pages in a separate process say that another process delivers", async () => {
+  const ops = await testEnv.start({ SURFACES: "ops" });
   assert.deepEqual(Object.keys(ops.urls), ["ops"]);
   const page = await send(`${ops.urls.ops}/`);
   assert.equal(page.status, 200);
   assert.match(page.text, /other processes deliver/);
-  assert.doesNotMatch(page.text, /ACTIONS_URL is not set|There is no actions tier/);
+  assert.doesNotMatch(page.text, /ACTIONS_URL is not set|No actions tier/);
 });

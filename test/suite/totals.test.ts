@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunningServer } from "../support/server.ts";
-import { lead, World } from "../support/world.ts";
+import { lead, TestEnv } from "../support/test_env.ts";
 
-const world = await World.open();
+const testEnv = await TestEnv.open();
 
 /** Posts a body with a key to the server under test. */
 type Post = (key: { readonly text: string } | null, body: unknown, headers?: object) => Promise<unknown>;
@@ -13,21 +13,21 @@ async function totalsOf(
   work: (post: Post, server: RunningServer) => Promise<void>,
   env: Readonly<Record<string, string>> = {},
 ): Promise<unknown[]> {
-  await world.sql`truncate refusal_total`;
-  const server = await world.start(env);
+  await testEnv.sql`truncate refusal_total`;
+  const server = await testEnv.start(env);
   const post: Post = (key, body, headers = {}) =>
-    world.intake({ ...(key === null ? {} : { key: key.text }), body, headers: { ...headers } }, server);
+    testEnv.intake({ ...(key === null ? {} : { key: key.text }), body, headers: { ...headers } }, server);
   await work(post, server);
   assert.equal(await server.stop(), 0);
-  const rows = await world.sql`
+  const rows = await testEnv.sql`
     select key_id, reason, field, sum(count)::int as count from refusal_total
     group by 1, 2, 3 order by 1, 2, 3`;
   return rows.map((row) => [row.key_id, row.reason, row.field, row.count]);
 }
 
-test("refused posts are counted by key and code, and beside them each faulty field, and written when the server stops", async () => {
-  const key = await world.issue();
-  const other = await world.issue();
+test("refused posts are counted by key and code, with each failing field, and written at shutdown", async () => {
+  const key = await testEnv.issue();
+  const other = await testEnv.issue();
   const totals = await totalsOf(async (post) => {
     await post(key, { first_name: "Ada" });
     await post(key, { first_name: "Ada", last_name: "x".repeat(101), cost: 0 });
@@ -50,7 +50,7 @@ test("refused posts are counted by key and code, and beside them each faulty fie
 });
 
 test("the per-key 429 is counted", async () => {
-  const key = await world.issue();
+  const key = await testEnv.issue();
   const totals = await totalsOf(async (post) => {
     for (let n = 0; n < 5; n += 1) await post(key, {});
   }, { INTAKE_KEY_PER_MINUTE: "1", INTAKE_KEY_BURST: "2" });
@@ -58,26 +58,26 @@ test("the per-key 429 is counted", async () => {
 });
 
 test("the key check {}, 401, 405, 413, duplicates and accepted leads add to no total", async () => {
-  const key = await world.issue();
+  const key = await testEnv.issue();
   const totals = await totalsOf(async (post, server) => {
     const body = lead();
     for (const sent of [{}, " {} ", body, body]) await post(key, sent);
     await post(null, {});
     await post({ text: "nonsense" }, {});
     await post(key, " ".repeat(65_537));
-    await world.send("/v1/intake", { key: key.text }, server);
+    await testEnv.send("/v1/intake", { key: key.text }, server);
   });
   assert.deepEqual(totals, []);
 });
 
-test("accepted leads and duplicates are a use of the key; {} and refusals are not", async () => {
-  const used = await world.issue();
-  const checked = await world.issue();
+test("accepted leads and duplicates count as a use of the key; {} and refusals do not", async () => {
+  const used = await testEnv.issue();
+  const checked = await testEnv.issue();
   await totalsOf(async (post) => {
     await post(used, lead());
     for (const body of [{}, "[]", { first_name: "Ada" }]) await post(checked, body);
   });
-  const rows = await world.sql`
+  const rows = await testEnv.sql`
     select id, last_used_at is not null as used,
       last_used_at = (select date_trunc('milliseconds', max(received_at)) from event where key_id = api_key.id) as exact
     from api_key where id in (${used.id}, ${checked.id}) order by id`;

@@ -1,12 +1,40 @@
-/** Events made by a call of the SQL function `accept`, past the service. */
+/** Creates events without the service: entries of a commit, and direct calls of the SQL function `accept`. */
 
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
+import type { Entry } from "../../src/store/serving/accept.ts";
 
-/** One of the batch; what is left out is null, or ordinary. */
+/** Returns an entry without an Idempotency-Key, with an ordinary value for each omitted member. */
+export function acceptEntry(parts: Partial<Entry> = {}): Entry {
+  const { digest = randomUUID() } = parts;
+  return {
+    ...{
+      kind: "lead",
+      keyId: 1,
+      tenantId: 1,
+      space: "c",
+      digest,
+      contentDigest: digest,
+      idempotencyKey: null,
+    },
+    ...{
+      flags: [],
+      lead: "{}",
+      extra: null,
+      raw: "{}",
+      costCents: null,
+      unknownArea: null,
+      submission: null,
+    },
+    arrivedAtMs: performance.now(),
+    ...parts,
+  };
+}
+
+/** One entry of the batch. Omitted members are null or have an ordinary value. */
 export interface AcceptPost {
   readonly keyId: number;
-  /** `k` for a lead and `K` for a submission, when left out. */
+  /** `k` for a lead and `K` for a submission by default. */
   readonly space?: string;
   readonly digest?: string;
   readonly idempotencyKey?: string | null;
@@ -24,7 +52,7 @@ export interface AcceptPost {
   readonly lastName?: string | null;
 }
 
-/** What became of one. */
+/** The outcome of one entry. */
 export interface AcceptedRow {
   readonly outcome: string;
   readonly event_id: string;
@@ -33,7 +61,7 @@ export interface AcceptedRow {
 
 const separator = "->";
 
-/** Calls it with a batch; when all are accepted, one row has the ids one after another. */
+/** Calls `accept` with a batch. If all entries are accepted, one row contains their ids concatenated. */
 export async function acceptPosts(
   sql: postgres.ISql,
   posts: readonly AcceptPost[],

@@ -1,4 +1,4 @@
-/** Certificate authorities for tests, and the certificates that they issue. */
+/** Certificate authorities and certificates for tests. */
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { temporaryFolder } from "./folder.ts";
 /** A certificate and its key, as text and as files. */
 export interface Issued extends CertificateFiles, Credentials {}
 
-/** `names` left out: `localhost`, 127.0.0.1 and the name. `days` left out: 2. */
+/** The options of a certificate. `names` defaults to `localhost`, 127.0.0.1 and the name, `days` to 2. */
 export type IssueOptions = Pick<CertificateOptions, "name" | "use" | "names"> & { readonly days?: number };
 
-/** An authority in a folder of its own, which is removed after the tests of the file. */
+/** An authority in a temporary folder that is removed after the tests of the file. */
 export class Authority {
   readonly folder: string = temporaryFolder("ca");
   readonly file: string;
@@ -31,13 +31,13 @@ export class Authority {
     return writePair(this.folder, issueCertificate({ names, days: 2, ...options, issuer: this.#issuer }));
   }
 
-  /** A server's certificate that no authority has signed. */
+  /** Returns a self-signed server certificate. */
   selfSigned(name: string): Issued {
     return selfSigned(this.folder, name);
   }
 }
 
-/** Makes a server's certificate for `localhost` and 127.0.0.1 that no authority has signed. */
+/** Creates a self-signed server certificate for `localhost` and 127.0.0.1. */
 export function selfSigned(
   folder: string,
   name: string,

@@ -1,40 +1,46 @@
-/** An HTTP client for tests, over node:http: it shows what came over the wire and adds nothing of its own. */
+/** An HTTP client over node:http that exposes the response as received. */
 
 import http from "node:http";
 import https from "node:https";
 
-/** One request. */
+/** The options of a request. */
 export interface RequestOptions {
   readonly method?: string;
   /** Sent as `X-API-Key`. */
   readonly key?: string;
-  /** Text and bytes go out as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: http.OutgoingHttpHeaders;
-  /** The address to come from; left out: another one of 127.0.0.0/8 each time, so that the per-IP limit stays away. */
+  /**
+   * The source address. By default it rotates within 127.0.0.0/8, so that requests do not reach the per-IP limit.
+   */
   readonly localAddress?: string;
   /** The certificate authority to trust, for HTTPS. */
   readonly ca?: string | Uint8Array;
+  /** The client's certificate, for mutual TLS. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
+  /** Whether connections may be reused; default: `true`. */
+  readonly keepAlive?: boolean;
   /** Chosen: 20 s, as the specification recommends to clients. */
   readonly timeoutMs?: number;
 }
 
-/** One answer. */
+/** An HTTP response. */
 export interface Answer {
-  /** What was asked, for messages and for the contract. */
+  /** The request's method, for messages and for the contract check. */
   readonly method: string;
   readonly path: string;
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternately, as received. */
   readonly rawHeaders: readonly string[];
   readonly text: string;
-  /** The body as JSON; `undefined` when it is none. Untyped: the assertions say what it must be. */
+  /** The body as JSON; `undefined` if it is none. Untyped, because the assertions check its shape. */
   // deno-lint-ignore no-explicit-any
   readonly json: any;
 }
 
-// An agent keeps connections apart by local address, and does not hold the process up.
+// The agents keep connections apart by local address and do not keep the process alive.
 const agents = {
   "http:": new http.Agent({ keepAlive: true }),
   "https:": new https.Agent({ keepAlive: true }),
@@ -44,8 +50,8 @@ const linux = process.platform === "linux";
 let addresses = 0;
 
 /**
- * A loopback address that nothing in this test process has come from; after 65,024 of them they repeat.
- * Only Linux answers for all of 127.0.0.0/8; elsewhere it is always 127.0.0.1.
+ * Returns a loopback address that this process has not used yet; after 65,024 calls they repeat. Only Linux accepts
+ * all of 127.0.0.0/8; elsewhere it is always 127.0.0.1.
  */
 export function freshAddress(): string {
   if (!linux) return "127.0.0.1";
@@ -53,7 +59,7 @@ export function freshAddress(): string {
   return `127.1.${Math.floor(n / 254) % 256}.${n % 254 + 1}`;
 }
 
-// Few enough that connections are used again.
+// Few enough that connections are reused.
 const usual = Array.from({ length: 100 }, (_, index) => linux ? `127.2.0.${index + 1}` : "127.0.0.1");
 let requests = 0;
 
@@ -62,26 +68,31 @@ function encode(body: unknown): string | Uint8Array {
 }
 
 /**
- * Sends a request and reads the whole answer.
+ * Sends a request and reads the whole response.
  *
- * @throws the error of the connection, when there is no complete answer
+ * @throws the connection's error when there is no complete response
  */
 export function send(url: string, options: RequestOptions = {}): Promise<Answer> {
   const target = new URL(url);
   const body = options.body === undefined ? undefined : encode(options.body);
   const headers: http.OutgoingHttpHeaders = { ...options.headers };
   if (options.key !== undefined) headers["X-API-Key"] = options.key;
-  if (body !== undefined) headers["Content-Length"] ??= Buffer.byteLength(body);
+  if (body !== undefined && headers["Transfer-Encoding"] === undefined) {
+    headers["Content-Length"] ??= Buffer.byteLength(body);
+  }
 
   const secure = target.protocol === "https:";
   return new Promise((settle, reject) => {
     const request = (secure ? https : http).request(target, {
       method: options.method ?? "GET",
       headers,
-      agent: agents[secure ? "https:" : "http:"],
+      agent: options.keepAlive === false ? false : agents[secure ? "https:" : "http:"],
       localAddress: options.localAddress ?? usual[requests++ % usual.length],
       signal: AbortSignal.timeout(options.timeoutMs ?? 20_000),
       ...(options.ca === undefined ? {} : { ca: options.ca as string }),
+      ...(options.certificate === undefined
+        ? {}
+        : { cert: options.certificate.cert, key: options.certificate.key }),
     });
     request.on("error", reject);
     request.on("response", (response) => {

@@ -1,8 +1,8 @@
 /**
- * Databases for tests: each a copy of a template that was migrated once.
+ * Databases for tests, each a copy of a template that is migrated once.
  *
- * `npm test` starts one PostgreSQL and passes its address on. A test file run by hand
- * (`node --test test/store/pool.test.ts`) starts one of its own, which ends with it.
+ * `npm test` starts one PostgreSQL and passes its address on. A test file run on its own (`node --test
+ * test/store/pool.test.ts`) starts one that ends with it.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -14,14 +14,14 @@ import { childrenOf, signalProcess } from "../../scripts/processes.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { atEnd } from "./at_end.ts";
 
-/** The environment variable in which `npm test` passes the server's address on. */
+/** The environment variable with which `npm test` passes the server's address on. */
 export const serverVariable = "TEST_POSTGRES_URL";
 
-/** A migrated, otherwise empty database; it goes with the tests of the file. */
+/** A migrated, otherwise empty database; it is dropped after the tests of the file. */
 export interface TestDatabase {
   readonly name: string;
   readonly url: string;
-  /** Removes it, cutting whatever is still connected. */
+  /** Drops the database and closes its connections. */
   drop(): Promise<void>;
 }
 
@@ -36,19 +36,19 @@ async function serverUrl(): Promise<string> {
   return server.url;
 }
 
-// Every server of tests has it, for that server only.
+// Every test server has this role.
 const serviceLogin = "test_service";
 
-/** A database's address as the service process knows it in production: a login role in `lead_service`, no owner. */
+/** Returns a database's address as the service uses it in production: a login role in `lead_service`. */
 export function asService(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.username = url.password = serviceLogin;
   return url.href;
 }
 
-/** What kind of database a test needs. */
+/** The kind of database that a test needs. */
 export interface DatabaseOptions {
-  /** With the current schema; `true` when left out. */
+  /** With the current schema; default: `true`. */
   readonly migrated?: boolean;
 }
 
@@ -59,20 +59,20 @@ export async function createDatabase({ migrated = true }: DatabaseOptions = {}):
   return database;
 }
 
-/** A PostgreSQL of a test's own, to be killed, stopped and restarted; it ends with the tests of the file. */
+/** A separate PostgreSQL that a test can kill, stop and restart; it ends with the tests of the file. */
 export interface OwnPostgres {
   readonly server: EmbeddedPostgres;
-  /** A migrated database on it. */
+  /** The address of a migrated database on it. */
   readonly url: string;
-  /** Stops every process of the server where it stands (SIGSTOP), as a hung machine would. */
+  /** Suspends every process of the server (SIGSTOP), as a hung machine would. */
   freeze(): void;
-  /** Lets them go on. */
+  /** Resumes them. */
   thaw(): void;
-  /** Ends the server and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Starts a server with the given settings, such as `{ max_connections: 10 }`. */
+/** Starts a server with these settings, such as `{ max_connections: 10 }`. */
 export async function ownPostgres(
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<OwnPostgres> {
@@ -80,12 +80,12 @@ export async function ownPostgres(
   atEnd(() => server.stop());
   const { url } = await copyTemplate(server.url);
   const signalAll = (signal: NodeJS.Signals) => {
-    // The postmaster first, so that it starts no further process; each one is in a session of its own.
+    // The postmaster first, so that it starts no further process; each process has its own session.
     const pid = server.pid;
     signalProcess(pid, signal);
     for (const child of childrenOf(pid)) signalProcess(child.pid, signal);
   };
-  // A frozen backend lets nothing end.
+  // A suspended backend blocks the shutdown.
   atEnd(() => signalAll("SIGCONT"));
   return {
     server,
@@ -99,7 +99,9 @@ export async function ownPostgres(
   };
 }
 
-/** Makes a migrated database on a server of a test's own, whose superuser's address this is; it goes with the server. */
+/**
+ * Creates a migrated database on a separate server, given its superuser's address; it is removed with the server.
+ */
 export async function createDatabaseOn(server: string): Promise<TestDatabase> {
   return await copyTemplate(server);
 }
@@ -135,10 +137,10 @@ async function copyTemplate(server: string, migrated = true): Promise<TestDataba
   };
 }
 
-// Named by what it is made from, and given that name when it is finished.
+// Named by the digest of its sources, once it is complete.
 async function ensureTemplate(sql: postgres.Sql, server: string): Promise<string> {
   const template = `template_${schemaDigest()}`;
-  // Any number will do; test files that start at once wait for the first one here.
+  // Any number works; concurrent test files wait for the first one here.
   await sql`select pg_advisory_lock(20260825)`;
   const [found] = await sql`select 1 from pg_database where datname = ${template}`;
   if (found === undefined) {

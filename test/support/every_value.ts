@@ -1,7 +1,4 @@
-/**
- * Reads a whole database as text, whatever tables it has: for tests of what is nowhere any more, and of what has
- * stayed as it was.
- */
+/** Reads a whole database as text, for tests that a value is nowhere stored or that rows are unchanged. */
 
 import type postgres from "postgres";
 
@@ -28,7 +25,7 @@ async function tables(sql: postgres.Sql): Promise<ColumnRow[]> {
     group by 1, 2 order by 1, 2`;
 }
 
-/** Every row of every table of every schema: by table, each row's columns as text. */
+/** Returns every row by table, each column as text. */
 export async function everyRow(
   sql: postgres.Sql,
 ): Promise<Map<string, readonly Readonly<Record<string, string | null>>[]>> {
@@ -41,7 +38,7 @@ export async function everyRow(
   return all;
 }
 
-/** Every value that is there. */
+/** Returns every stored value. */
 export async function everyValue(sql: postgres.Sql): Promise<StoredValue[]> {
   return [...await everyRow(sql)].flatMap(([table, rows]) =>
     rows.flatMap((row) =>
@@ -52,7 +49,7 @@ export async function everyValue(sql: postgres.Sql): Promise<StoredValue[]> {
   );
 }
 
-/** The rows that hold one of the texts, as comparable lines in a fixed order. */
+/** Returns the rows that contain one of the texts, as comparable lines in a fixed order. */
 export async function rowsWith(sql: postgres.Sql, texts: readonly string[]): Promise<string[]> {
   return [...await everyRow(sql)].flatMap(([table, rows]) =>
     rows.map((row) => `${table} ${JSON.stringify(row)}`).filter((line) =>

@@ -1,8 +1,8 @@
-/** A listening socket that processes are handed, as systemd hands over those of a socket unit. */
+/** Listening sockets that are passed to processes as systemd passes those of a socket unit. */
 
 import { atEnd } from "./at_end.ts";
 
-/** The part of Node's own handle of a TCP socket that is needed: `net.Server` would accept connections itself. */
+/** The part of Node's TCP handle in use; `net.Server` would accept connections itself. */
 interface Handle {
   readonly fd: number;
   bind(address: string, port: number, flags: number): number;
@@ -15,7 +15,7 @@ interface TcpWrap {
   readonly constants: { readonly SERVER: number };
 }
 
-/** A bound socket that this process holds and takes no connection of; it listens once somebody does who was handed it. */
+/** A bound socket from which this process accepts no connection; a process that receives it listens on it. */
 export interface HandedSocket {
   readonly name: string;
   readonly fd: number;
@@ -36,7 +36,7 @@ export function openSocket(name: string, address = "127.0.0.1"): HandedSocket {
   return { name, fd: handle.fd, url: `http://${address}:${bound.port}` };
 }
 
-/** What has a command find the sockets, which are its file descriptors from 3 on; it keeps the process id. */
+/** Returns a command prefix that passes the sockets as file descriptors from 3 and keeps the process id. */
 export function handOver(sockets: readonly HandedSocket[]): {
   readonly prefix: readonly string[];
   readonly descriptors: readonly number[];

@@ -1,4 +1,4 @@
-/** The socket on which systemd hears of a service, with a list of what was said. */
+/** A notification socket like systemd's, with the received messages. */
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { atEnd } from "./at_end.ts";
 import { temporaryFolder } from "./folder.ts";
 import { until } from "./until.ts";
 
-// Neither runtime reads Unix datagrams; Perl is part of every Debian. A message is written whole, so one line of it
-// means that the others are there too.
+// Neither runtime reads Unix datagrams; Perl is part of every Debian. A message is written
+// as a whole, so one of its lines implies the others.
 const receiver = `
 use Socket; $| = 1; my $socket;
 socket($socket, PF_UNIX, SOCK_DGRAM, 0) and bind($socket, sockaddr_un($ARGV[0])) or die;
@@ -16,7 +16,7 @@ print "bound\n";
 while (defined recv($socket, my $message, 65536, 0)) { print "$message\n" }
 `;
 
-/** Opens one. */
+/** Opens the socket. */
 export async function openNotifySocket(): Promise<
   { readonly path: string; readonly heard: readonly string[] }
 > {

@@ -1,58 +1,59 @@
-/** The service as its users meet it: the whole program in a process of its own, on ports of its choice. */
+/** Runs the service's programs as separate processes on free ports. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { denoFlags } from "../../src/settings/deno_flags.ts";
+import { actionsDenoFlags, denoFlags } from "../../src/settings/deno_flags.ts";
 import { listeners } from "../../scripts/listeners.ts";
 import { atEnd } from "./at_end.ts";
 import { type HandedSocket, handOver } from "./handed_socket.ts";
+import { collect } from "./output.ts";
 import { until } from "./until.ts";
 import { inherited } from "./environment.ts";
 
-/** What runs the server under test. */
+/** The runtime of the server under test. */
 export type Runtime = "node" | "deno";
 
-/** How to start a program of the repository. */
+/** Options of a program of the repository. */
 export interface ProgramOptions {
   readonly databaseUrl?: string;
-  /** Settings on top; nothing is taken over from the environment of the tests. */
+  /** Additional settings; the tests' own environment is not inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** Instead of `src/main.ts`. */
   readonly program?: string;
-  /** Left out: `SUITE_RUNTIME`, which `npm test` sets, or else Node. */
+  /** Default: `SUITE_RUNTIME`, which `npm test` sets, or else Node. */
   readonly runtime?: Runtime;
-  /** Left out: a minute, as of {@linkcode until}. */
+  /** Default: a minute, as in {@linkcode until}. */
   readonly startTimeoutMs?: number;
-  /** Listening sockets that it is handed. */
+  /** Listening sockets to pass to the program. */
   readonly sockets?: readonly HandedSocket[];
-  /** A file that the program alone finds in the place of /etc/hosts (Linux, as root). */
+  /** A file that replaces /etc/hosts for the program only (Linux, as root). */
   readonly hostsFile?: string;
 }
 
 /** One JSON line of the server's standard output. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: string };
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
-  /** The base address of the intake. */
+  /** The intake's base address. */
   readonly url: string;
-  /** The base address of each surface by its name. */
+  /** The base address of each surface by name. */
   readonly urls: Readonly<Record<string, string>>;
   readonly pid: number;
-  /** What it has logged, so far; a line that is no JSON has the event `unparsed`. */
+  /** The log so far; a line that is not JSON has the event `unparsed`. */
   readonly logs: readonly LogLine[];
-  /** Both outputs as text, so far. */
+  /** The output of both streams so far, as text. */
   readonly output: { readonly stdout: string; readonly stderr: string };
-  /** Settles with the exit code, or with the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals>;
-  /** Asks it to stop (SIGTERM) and returns the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | NodeJS.Signals>;
   kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
-/** How a program ended and what it said. */
+/** The output and exit code of a program. */
 export interface Outcome {
   readonly code: number | NodeJS.Signals;
   readonly stdout: string;
@@ -62,16 +63,17 @@ export interface Outcome {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const deno = realpathSync(`${root}node_modules/.bin/deno`);
 
-/** The runtime that this run of the tests is about. */
+/** The runtime under test in this run. */
 export const suiteRuntime: Runtime = process.env.SUITE_RUNTIME === "deno" ? "deno" : "node";
 
-/** Every listener on a port of the system's choice. */
+/** Every listener on a free port. */
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 
 function run(script: string, args: readonly string[], options: ProgramOptions) {
   const onDeno = (options.runtime ?? suiteRuntime) === "deno";
   const command = onDeno ? deno : process.execPath;
-  const prefix = onDeno ? ["run", ...denoFlags(options.env)] : [];
+  const flags = script === "src/actions/main.ts" ? actionsDenoFlags : denoFlags;
+  const prefix = onDeno ? ["run", ...flags(options.env)] : [];
   const { prefix: handing, descriptors } = handOver(options.sockets ?? []);
   const [program = command, ...line] = [
     ...inPlaceOfHosts(options.hostsFile),
@@ -90,26 +92,17 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
       ...options.env,
     },
   }) as ChildProcessByStdio<null, Readable, Readable>;
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => output.stdout += text);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => output.stderr += text);
-  const ended = new Promise<number | NodeJS.Signals>((settle, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => settle(code ?? signal ?? 1));
-  });
-  // Whoever awaits it gets the error; nobody has to.
-  ended.catch(() => {});
-  return { child, output, ended };
+  return { child, ...collect(child) };
 }
 
-// In a mount namespace of its own; the shell gives way to the program, which keeps its process id.
+// In a mount namespace; the shell is replaced by the program, which keeps its process id.
 function inPlaceOfHosts(file: string | undefined): string[] {
   if (file === undefined) return [];
   const script = 'mount --bind "$0" /etc/hosts && exec "$@"';
   return ["unshare", "--mount", "sh", "-c", script, file];
 }
 
-/** Runs a program of the repository to its end. */
+/** Runs a program of the repository until it exits. */
 export async function runToEnd(
   script: string,
   args: readonly string[],
@@ -121,9 +114,9 @@ export async function runToEnd(
 }
 
 /**
- * Starts `src/main.ts` and returns when all its listeners are open.
+ * Starts `src/main.ts` and returns once all its listeners are open.
  *
- * @throws {Error} with what it printed, when it ends first
+ * @throws {Error} with its output, when it exits first
  */
 export async function startServer(options: ProgramOptions): Promise<RunningServer> {
   const { child, output, ended } = run(options.program ?? "src/main.ts", [], options);
@@ -184,15 +177,15 @@ function parseLine(line: string): LogLine {
   }
 }
 
-/** Runs the operator's command as it is and returns how it ended. */
+/** Runs `ctl` and returns its output and exit code. */
 export function runCtl(args: readonly string[], options: ProgramOptions): Promise<Outcome> {
   return runToEnd("scripts/ctl.ts", args, { runtime: "node", ...options });
 }
 
 /**
- * Runs the operator's command with `--json` and returns the document that it prints.
+ * Runs `ctl` with `--json` and returns the printed document.
  *
- * @throws {Error} with what it said, when it does not exit with 0
+ * @throws {Error} with its output, when the exit code is not 0
  */
 // deno-lint-ignore no-explicit-any
 export async function ctl(args: readonly string[], options: ProgramOptions): Promise<any> {

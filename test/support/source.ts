@@ -1,4 +1,4 @@
-/** The repository's own text, for the tests that read it. */
+/** Reads the repository's text files. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 /** A text file of the repository. */
 export interface SourceFile {
-  /** From the top of the repository, with `/`. */
+  /** The path from the root of the repository, with `/`. */
   readonly path: string;
   readonly text: string;
 }
@@ -15,17 +15,17 @@ export interface SourceFile {
 export interface Import {
   /** As written. */
   readonly specifier: string;
-  /** The imported file's path from the top, when it is one of ours. */
+  /** The imported file's path from the root, if it belongs to the repository. */
   readonly path: string | undefined;
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const foreign = new Set(["node_modules", ".git", ".data", "build", "coverage", "target", "dist", "vendor"]);
 
-/** What the client kits are written in. */
+/** The client kits' file types. */
 const ofKits = /\.(go|mod|work|rs|toml|py|rb|rbs|gemspec|php|java|xml)$/;
 
-/** Every text file in the tree, whether it is committed or not. */
+/** Returns every text file in the tree, committed or not. */
 export function readSources(): SourceFile[] {
   return walk("").map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
 }
@@ -42,7 +42,7 @@ function walk(folder: string): string[] {
   });
 }
 
-/** A module's text without comments, and with line breaks where they were. Strings stay. */
+/** Returns a module's text with comments removed and line breaks preserved; strings stay. */
 export function withoutComments(text: string): string {
   return text.replaceAll(
     /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\/\*[\s\S]*?\*\/|(^|[\s;{}(,])\/\/[^\n]*/g,
@@ -51,7 +51,7 @@ export function withoutComments(text: string): string {
   );
 }
 
-/** A module's text without comments and what template strings say (programs for others, SQL); their expressions stay. */
+/** Returns a module's text without comments and without the text of template strings; their expressions stay. */
 export function withoutQuotes(text: string): string {
   return withoutComments(text).replaceAll(
     /`(?:[^`\\]|\\[\s\S])*`/g,
@@ -65,7 +65,7 @@ export function withoutQuotes(text: string): string {
   );
 }
 
-/** What a module imports, statically or with `import("…")`. */
+/** Returns a module's static imports and those with `import("…")`. */
 export function importsOf(file: SourceFile): Import[] {
   const text = withoutComments(file.text);
   const statement =

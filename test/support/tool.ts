@@ -1,51 +1,51 @@
-/** Runs programs of other languages to their end. */
+/** Runs programs of other languages. */
 
 import { spawn } from "node:child_process";
 import process from "node:process";
+import { collect } from "./output.ts";
 
 /** A command and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
-/** Where a command runs, and with what. */
+/** The environment of a command. */
 export interface ToolOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Standard input; empty unless it is given. */
+  /** Standard input; empty by default. */
   readonly input?: string;
 }
 
-/** How a command ended. */
+/** The output and exit code of a command. */
 export interface Ran {
-  readonly code: number | NodeJS.Signals | null;
+  readonly code: number | NodeJS.Signals;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-// Compiling dependencies from nothing takes a minute or two, and most of ten on a slow machine.
+// Compiling dependencies takes a minute or two, and ten times longer on a slow machine.
 const timeoutMs = 9 * 60_000;
 
-/** Runs a command, whatever comes of it. */
-export function runTool([program, ...args]: Command, { cwd, env, input = "" }: ToolOptions): Promise<Ran> {
-  return new Promise((settle, reject) => {
-    const child = spawn(program, args, {
-      cwd,
-      env: { ...process.env, NO_COLOR: "1", ...env },
-      timeout: timeoutMs,
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text);
-    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text);
-    child.once("error", reject);
-    child.once("close", (code, signal) => settle({ code: code ?? signal, stdout, stderr }));
-    // What has ended before it read anything says so by its exit code.
-    child.stdin.on("error", () => {}).end(input);
+/** Runs a command, whatever its exit code. */
+export async function runTool(
+  [program, ...args]: Command,
+  { cwd, env, input = "" }: ToolOptions,
+): Promise<Ran> {
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, NO_COLOR: "1", ...env },
+    timeout: timeoutMs,
   });
+  const { output, ended } = collect(child);
+  // A command that exits without reading its input reports by its exit code.
+  child.stdin.on("error", () => {}).end(input);
+  const code = await ended;
+  return { code, ...output };
 }
 
 /**
- * Runs a command that must succeed, and returns what it printed.
+ * Runs a command that must succeed and returns its standard output.
  *
- * @throws {Error} with all that it said, when it fails
+ * @throws {Error} with the whole output, when it fails
  */
 export async function mustRun(command: Command, options: ToolOptions): Promise<string> {
   const { code, stdout, stderr } = await runTool(command, options);

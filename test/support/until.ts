@@ -1,19 +1,19 @@
-/** Waiting for something that sends no signal: the one place in the tests where time passes by itself. */
+/** Polls for conditions that send no signal: the only place in the tests where time passes. */
 
 import { setTimeout as delay } from "node:timers/promises";
 
 /** How long to wait, and for what. */
 export interface UntilOptions {
-  /** Chosen: a minute, because what takes longer has hung, on a machine ten times slower than ours too. */
+  /** Chosen: a minute, so that it holds on a machine ten times slower. */
   readonly deadlineMs?: number;
-  /** What the failure message says was waited for. */
+  /** The condition's name in the failure message. */
   readonly what?: string;
   readonly intervalMs?: number;
 }
 
 /**
- * Calls `check` every few milliseconds until it returns something truthy, and returns that. What it throws
- * counts as "not yet", and stands in the failure message when the deadline passes.
+ * Calls `check` every few milliseconds until it returns a truthy value, and returns that. An error that it throws
+ * counts as "not yet" and appears in the failure message.
  *
  * @throws {Error} when the deadline has passed
  */

@@ -1,4 +1,4 @@
-/** A bare node:http server that reads and parses the JSON body and answers 202, without store, validation or log. */
+/** A bare node:http server that parses the JSON body and responds with 202, without a store, validation or a log. */
 
 import { createServer } from "node:http";
 import process from "node:process";

@@ -1,9 +1,9 @@
 /**
- * The conventional intake: Fastify and node-postgres, one transaction per request, into the same tables.
+ * A conventional intake: Fastify and node-postgres, with one transaction per request and the same tables.
  *
- * It looks up the key by its digest, uses our validator and digests, and writes the event, its outbox row, the campaign's
- * spend and the count of an unknown term in one transaction. It omits rate limits, access log, request ids, the lock
- * against revocation, collisions and the heartbeat.
+ * It looks up the key by its digest, uses our validator and digests, and writes the event, its outbox row, the
+ * campaign's spend and the count of an unknown term in one transaction. It omits rate limits, access log, request ids,
+ * the lock against revocation, collisions and the heartbeat.
  */
 
 import { hash, randomBytes } from "node:crypto";
@@ -52,7 +52,7 @@ const countUnknown = {
 /** Half of a SHA-256, as stored in the tables. */
 const digest128 = (text) => hash("sha256", text, "hex").slice(0, 32);
 
-/** Sorts by time, which suits the tables' index. */
+/** Creates an id that sorts by time, which suits the tables' indexes. */
 const makeEventId = () =>
   (Date.now() * 1000).toString(16).padStart(14, "0") + "0001" + randomBytes(10).toString("hex");
 
@@ -94,7 +94,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
 
 const app = fastify({ logger: false, bodyLimit: 65_536 });
 
-// As text: the validator parses it.
+// The body stays text, because the validator parses it.
 app.removeContentTypeParser("application/json");
 app.addContentTypeParser(
   "application/json",
@@ -129,7 +129,7 @@ app.post(
     }
     const idempotencyKey = request.headers["idempotency-key"];
     if (idempotencyKey === undefined) {
-      return reply.code(400).send({ error: "this peer wants an Idempotency-Key" });
+      return reply.code(400).send({ error: "this peer requires an Idempotency-Key" });
     }
 
     const keyDigest = hash("sha256", request.headers["x-api-key"] ?? "", "hex");

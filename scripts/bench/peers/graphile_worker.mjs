@@ -43,7 +43,7 @@ async function work() {
     parsedCronItems: [],
   });
   process.stdout.write('{"event":"started"}\n');
-  // It handles SIGTERM itself.
+  // The worker handles SIGTERM itself.
   await runner.promise;
   process.exit(0);
 }

@@ -1,29 +1,29 @@
 /**
- * pgbench as a peer: the same rows, one lead per transaction, both INSERTs in a prepared statement. It omits the API key's
- * lookup, the campaign's spend and the counts of unknown terms.
+ * pgbench as a peer: the same rows, one lead per transaction, both INSERTs in one prepared statement. It omits the API
+ * key's lookup, the campaign's spend and the counts of unknown terms.
  */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toStored } from "../events.ts";
 import type { Bench, Contender } from "../measure.ts";
-import { buildFolder, meter, run } from "../programs.ts";
+import { buildFolder, run, startCpuMeter } from "../programs.ts";
 import { keyCount } from "../stage.ts";
 
-/** Distinct leads to cycle through. */
+/** The number of distinct leads. */
 const sampleCount = 8;
 
 /** Chosen: the fastest of 8, 16, 32, 64 and 96. */
 const clients = 16;
 
-/** pgbench with a new database for each round. */
-export function pgbench({ options, stage, tree, bodies }: Bench): Contender {
+/** Runs pgbench, with a new database for each round. */
+export function pgbench({ options, postgresServer, checkout, bodies }: Bench): Contender {
   const scripts = writeScripts(bodies);
   return {
     run: () =>
-      stage.lend(tree, async ({ url }) => {
+      postgresServer.withDatabase(checkout, async ({ url }) => {
         await runPgbench(scripts, url, options.warmUpSeconds);
-        const spent = meter({ PostgreSQL: stage.pid });
+        const spent = startCpuMeter({ PostgreSQL: postgresServer.pid });
         const { perSecond, transactions } = await runPgbench(scripts, url, options.seconds);
         return { "leads/s": perSecond, ...spent(transactions, "lead") };
       }),
@@ -54,20 +54,20 @@ with e as (
   });
 }
 
-/** The number and rate of its transactions, without connecting. */
+/** Returns the number of transactions and their rate, without the time to connect. */
 async function runPgbench(scripts: readonly string[], databaseUrl: string, seconds: number) {
   const url = new URL(databaseUrl);
   const options = ["-n", "-M", "prepared", `-c${clients}`, "-j2", `-T${seconds}`];
-  const said = await run("pgbench", [...options, ...scripts, url.pathname.slice(1)], {
+  const output = await run("pgbench", [...options, ...scripts, url.pathname.slice(1)], {
     timeoutMs: (seconds + 30) * 1_000,
-    // Not on the command line, which every user can read.
+    // The password is in the environment, because every user can read the command line.
     env: { PGHOST: url.hostname, PGPORT: url.port, PGUSER: url.username, PGPASSWORD: url.password },
   });
-  const perSecond = Number(/^tps = ([\d.]+) \(without/m.exec(said)?.[1]);
-  const transactions = Number(/^number of transactions actually processed: (\d+)/m.exec(said)?.[1]);
-  const failed = /^number of failed transactions: (\d+)/m.exec(said)?.[1] ?? "0";
+  const perSecond = Number(/^tps = ([\d.]+) \(without/m.exec(output)?.[1]);
+  const transactions = Number(/^number of transactions actually processed: (\d+)/m.exec(output)?.[1]);
+  const failed = /^number of failed transactions: (\d+)/m.exec(output)?.[1] ?? "0";
   if (!(perSecond > 0) || !(transactions > 0) || failed !== "0") {
-    throw new Error(`pgbench:\n${said}`);
+    throw new Error(`pgbench:\n${output}`);
   }
   return { perSecond, transactions };
 }

@@ -1,4 +1,4 @@
-/** Shared by the job queues: the backlog as jobs, and sending an event, without a timeout per request. */
+/** Reads the backlog and sends events for the job queues, without a timeout per request. */
 
 import { createReadStream } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 // No static import: the repository's type check would need this package's dependencies.
 const { Pool } = createRequire(import.meta.url)("undici");
 
-/** Jobs in chunks. The body stays one string, which is cheaper for the peers. */
+/** Reads the backlog in chunks. Each body remains one string, which is cheaper for the peers. */
 export async function* readChunks(size) {
   let chunk = [];
   const input = createReadStream(process.env.BACKLOG_FILE ?? "");

@@ -1,80 +1,120 @@
 /**
- * What arrived downstream.
+ * Rules about deliveries.
  *
  * @module
  */
 
-import type { Arrived, Happened, History, StoredAttempt, StoredEvent } from "../history.ts";
+import { claimMs } from "../test_env.ts";
+import type { Delivery, History, PerformedStep, StoredAttempt, StoredEvent } from "../history.ts";
+import { mostSpecific, pathOf } from "../model.ts";
 import {
   byId,
   databaseTime,
-  differs,
-  disturbances,
-  isTaken,
-  isTouched,
+  differences,
+  disruptions,
+  isAccepted,
+  overlapsAny,
   type Rules,
   seconds,
   type Span,
+  wasResponsive,
 } from "./rule.ts";
 
-/** Whether an event is to be delivered at all: what is held is not. */
+/** Whether an event must be delivered, because it is not held. */
 const isDue = ({ verdict }: StoredEvent) => verdict === null || verdict === "clean";
-const sandboxes = ({ tenants }: History) =>
+const sandboxesIn = ({ tenants }: History) =>
   new Set(tenants.filter(({ sandbox }) => sandbox).map(({ slug }) => slug));
-/** Which attempt a request says that it is. */
+/** Returns an identifier for an event on one of its routes. */
+const atRoute = ({ eventId, route }: Pick<Delivery, "eventId" | "route">) => `${eventId} ${route}`;
+
+/** Returns the paths of an event's routes. */
+function routesOf({ tables }: History, event: StoredEvent, labels: ReadonlyMap<number, string>): string[] {
+  const own = tables.routes.filter(({ tenant }) => tenant === event.tenant);
+  const scope = { source: labels.get(event.keyId), form: event.form ?? "" };
+  return mostSpecific(own, scope).map(({ address }) => pathOf(address));
+}
+
+/** Returns a message for each effect that differs from its recipient's responses. */
+function effectDifferences({ tables, deliveries }: History): string[] {
+  const accepted = Map.groupBy(deliveries.filter(isAccepted), atRoute);
+  return tables.effects.flatMap(({ eventId, address, isDone, status }) => {
+    const place = atRoute({ eventId, route: pathOf(address) });
+    if (!isDone) return [`the effect of ${place} is not done`];
+    const responseStatus = accepted.get(place)?.map((one) => one.responseStatus);
+    return responseStatus?.includes(status)
+      ? []
+      : [`the effect of ${place} is done with status ${status}, expected ${responseStatus ?? "a delivery"}`];
+  });
+}
+
+/** Returns the attempt number in a request to the tier. */
 const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
 
-/** A lease and what a busy machine adds: so long a fault may still lead to a repeat. */
+/** How long a fault can still cause a repeat: a lease plus a margin for a busy machine. */
 const leaseMs = 9_000;
-const writtenMs = 500;
-// What the tier says with 424.
+const recordMs = 500;
+// The tier's Retry-After with 424.
 const retryAfterMs = 2_000;
 
-/** The rules. */
 export const deliveryRules: Rules = {
-  /** SPEC, What the service does: each stored event arrives and is answered 2xx, once everything is whole again. */
+  /** SPEC, What the service does: after all faults, each stored event has been delivered on all of its routes. */
   delivered: (history) => {
-    const { tables, undrained, hasActions } = history;
-    const taken = new Set(history.arrived.filter(isTaken).map(({ eventId }) => eventId));
-    const noted = new Set(
+    const { tables, undelivered, hasActions } = history;
+    const accepted = new Set(history.deliveries.filter(isAccepted).map(atRoute));
+    const labels = new Map(history.keys.map(({ id, label }) => [id, label]));
+    const recorded = new Set(
       tables.attempts.filter(({ outcome }) => outcome === "delivered").map(({ eventId }) => eventId),
     );
-    const toNobody = sandboxes(history);
-    const missing = tables.events.filter(isDue).flatMap(({ eventId, tenant }) => {
-      // A sandbox's leads end at the actions tier, which has nowhere to send them.
-      if (!taken.has(eventId) && !(hasActions && toNobody.has(tenant))) {
-        return [`${eventId} of ${tenant} did not arrive`];
-      }
-      return noted.has(eventId) ? [] : [`${eventId} has no attempt that delivered it`];
+    const sandboxes = sandboxesIn(history);
+    const missing = tables.events.filter(isDue).flatMap((event) => {
+      const { eventId, tenant } = event;
+      // The actions tier accepts a sandbox's leads and sends them to nobody.
+      const places = !hasActions ? [null] : sandboxes.has(tenant) ? [] : routesOf(history, event, labels);
+      const found = places.filter((route) => !accepted.has(atRoute({ eventId, route })))
+        .map((route) => `${eventId} of ${tenant} was not delivered to ${route ?? "the tier"}`);
+      return recorded.has(eventId)
+        ? found
+        : [...found, `${eventId} has no attempt with the outcome delivered`];
     });
-    return undrained === null ? missing : [`it still waits: ${undrained}`, ...missing];
+    return undelivered === null ? missing : [`still pending: ${undelivered}`, ...missing];
   },
 
-  /** What arrives is what was stored, the same each time, under the event's id and tenant, and never what is held or a sandbox's. */
+  /** Each delivery has the stored event's content, the same each time. Held events and sandbox leads never reach a CRM. */
   payload: (history) => {
     const events = byId(history);
     const labels = new Map(history.keys.map(({ id, label }) => [id, label]));
-    const stays = sandboxes(history);
+    const sandboxes = sandboxesIn(history);
     const first = new Map<string, string>();
-    return history.arrived.flatMap((one) => {
+    return history.deliveries.flatMap((one) => {
       const event = events.get(one.eventId);
-      if (event === undefined) return [`${one.eventId} arrived and is not stored`];
-      const found = wrongPayload(one, event, labels.get(event.keyId));
-      if (!isDue(event)) found.push(`${one.eventId} is held (${event.verdict}) and arrived`);
-      if (one.at === "customer" && stays.has(event.tenant)) {
-        found.push(`${one.eventId} of a sandbox reached a CRM`);
+      if (event === undefined) return [`${one.eventId} was delivered, but is not stored`];
+      const found = one.receiver === "chat"
+        ? []
+        : one.receiver === "mail"
+        ? replyToDifference(one, event)
+        : payloadDifferences(one, event, labels.get(event.keyId));
+      if (one.receiver !== "tier" && !routesOf(history, event, labels).includes(one.route ?? "")) {
+        found.push(`${one.eventId} was delivered to ${one.route}, which is not its route`);
       }
-      // The number of the attempt is the tier's, and the time of the call the CRM's.
-      const timeless = one.body.replace(/"attempt":\d+,/, "");
-      const before = first.get(one.eventId) ?? timeless;
-      first.set(one.eventId, before);
-      return before === timeless ? found : [...found, `${one.eventId} arrived with other bytes than before`];
+      if (!isDue(event)) found.push(`${one.eventId} is held (${event.verdict}), but was delivered`);
+      if (one.receiver !== "tier" && sandboxes.has(event.tenant)) {
+        found.push(`${one.eventId} from a sandbox was delivered to ${one.route}`);
+      }
+      // Repeats differ only in the attempt number. An email may differ, except for the Message-ID that identifies repeats.
+      const timeless = one.receiver === "mail"
+        ? /^Message-ID: .*/im.exec(one.body)?.[0] ?? ""
+        : one.body.replace(/"attempt":\d+,/, "");
+      const before = first.get(atRoute(one)) ?? timeless;
+      first.set(atRoute(one), before);
+      return before === timeless
+        ? found
+        : [...found, `${one.eventId} was delivered again with other content`];
     });
   },
 
-  /** DECISIONS, Delivery: what was taken is sent again only when something went wrong meanwhile. */
+  /** DECISIONS, Delivery: an event that the tier accepted is sent again only after a fault. */
   repeats: (history) => {
-    // An answer that came too late for a busy process is none.
+    // A busy process may treat a late response as missing.
     const late = new Set(
       history.tables.attempts
         .filter(({ outcome, durationMs }) =>
@@ -82,30 +122,31 @@ export const deliveryRules: Rules = {
         )
         .map(({ eventId, number }) => `${eventId} ${number}`),
     );
-    return repeated(history, "tier", {
-      causes: disturbances(history).filter(mayRepeat),
+    return repeated(history, ["tier"], {
+      causes: disruptions(history).filter(canCauseRepeat),
       isLate: ({ eventId, body }) => late.has(`${eventId} ${numberIn(body)}`),
-      within: (taken, again) => ({ fromMs: taken.atMs - writtenMs - leaseMs, toMs: again.atMs }),
+      within: (accepted, again) => ({ fromMs: accepted.atMs - recordMs - leaseMs, toMs: again.atMs }),
     });
   },
 
-  /** A CRM gets each event once, unless the process, the database or the CRM itself failed between call and record. */
+  /** Each effect is done once and with its recipient's status, unless a fault prevented recording it. */
   effects: (history) => {
-    // The CRM's answer came too late for a busy process, which has said so.
+    // The reason shows that the response was too late for a busy process.
     const late = new Set(
       history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? ""))
         .map(({ eventId }) => eventId),
     );
-    return repeated(history, "customer", {
-      causes: history.happened.filter(({ kind }) =>
+    const found = repeated(history, ["customer", "chat", "mail"], {
+      causes: history.performed.filter(({ kind }) =>
         /^(actions|postgres|backend|disk|slots|standby|read_only|downstream|day_passes)/.test(kind)
       ),
       isLate: ({ eventId }) => late.has(eventId),
-      within: ({ atMs }) => ({ fromMs: atMs - writtenMs, toMs: atMs + 2_500 }),
+      within: ({ atMs }) => ({ fromMs: atMs - recordMs, toMs: atMs + 2_500 }),
     });
+    return history.undelivered === null ? [...found, ...effectDifferences(history)] : found;
   },
 
-  /** DECISIONS, Delivery: every attempt leaves a row, numbered without a gap; what is dead has spent them all. */
+  /** DECISIONS, Delivery: every attempt leaves a row, numbered without gaps; a dead event has spent all of its attempts. */
   attempts: (history) => {
     const found: string[] = [];
     const known = new Set<string>();
@@ -113,22 +154,37 @@ export const deliveryRules: Rules = {
     for (const [eventId, all] of Map.groupBy(history.tables.attempts, ({ eventId }) => eventId)) {
       all.forEach(({ number }, index) => {
         known.add(`${eventId} ${number}`);
-        if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows on a gap`);
+        if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows a gap`);
       });
-      found.push(...tooEarly(all, replayed.has(eventId) ? null : history));
+      found.push(...scheduleErrors(all, replayed.has(eventId) ? null : history));
     }
     const seen = new Set<string>();
-    for (const { eventId, body } of history.hasActions ? [] : history.arrived) {
+    const downs = history.performed.filter(({ kind }) => kind === "downstream_down");
+    const sent = new Set(history.deliveries.map(({ eventId, body }) => `${eventId} ${numberIn(body)}`));
+    for (
+      const { eventId, number, atMs, outcome, spent } of history.hasActions ? [] : history.tables.attempts
+    ) {
+      // An unsent request spends no attempt, except perhaps when the tier stops listening.
+      const isUnsent = outcome === "unreachable" && spent && !sent.has(`${eventId} ${number}`);
+      if (
+        isUnsent && !downs.some(({ fromMs }) => Math.abs(databaseTime(history, fromMs) - atMs) < leaseMs / 3)
+      ) {
+        found.push(`${eventId}: attempt ${number} was spent, but did not reach the tier`);
+      }
+    }
+    for (const { eventId, body } of history.hasActions ? [] : history.deliveries) {
       const attempt = `${eventId} ${numberIn(body)}`;
-      if (seen.has(attempt)) found.push(`attempt ${attempt} arrived twice`);
-      if (!known.has(attempt)) found.push(`attempt ${attempt} arrived and is not on record`);
+      if (seen.has(attempt)) found.push(`the tier received attempt ${attempt} twice`);
+      if (!known.has(attempt)) found.push(`the tier received attempt ${attempt}, which has no row`);
       seen.add(attempt);
     }
     const replays = new Set<string>();
     for (const { eventId, spent, reason } of history.replayed) {
-      // After a replay the next refusal makes it dead again.
-      if (!replays.has(eventId) && spent < history.attemptsMax) {
-        found.push(`${eventId} was dead after ${spent} attempts (${reason})`);
+      // A replayed event is dead again after its next refusal.
+      if (!replays.has(eventId) && spent !== history.attemptsMax) {
+        found.push(
+          `${eventId} was dead after ${spent} attempts (${reason}), expected ${history.attemptsMax}`,
+        );
       }
       replays.add(eventId);
     }
@@ -136,75 +192,95 @@ export const deliveryRules: Rules = {
   },
 };
 
-/** DECISIONS, Delivery: what was refused waits ever longer, and what was not sent spends nothing. */
-function tooEarly(all: readonly StoredAttempt[], history: History | null): string[] {
+/** DECISIONS, Delivery: after a refusal, an event waits for its backoff; a 503 spends no attempt. */
+function scheduleErrors(all: readonly StoredAttempt[], history: History | null): string[] {
   return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
-    const isRight = outcome === "refused" || outcome === "lost" ? spent : status !== 503 || !spent;
-    if (!isRight) return [`${eventId}: attempt ${number} (${outcome}, ${status}) has spent ${spent}`];
     const [next] = all.slice(index + 1);
-    if (next === undefined || outcome !== "refused" || history === null) return [];
+    // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response.
+    const isReclaimed = next !== undefined && next.atMs - atMs >= claimMs;
+    const isSpentCorrect = outcome === "refused" || outcome === "lost"
+      ? spent
+      : status !== 503 || !spent || isReclaimed;
+    if (!isSpentCorrect) {
+      return [`${eventId}: attempt ${number} (${outcome}, ${status}) has a wrong spent, ${spent}`];
+    }
+    if (next === undefined || isReclaimed || outcome !== "refused" || history === null) return [];
     const times = all.slice(0, index + 1).filter((one) => one.spent).length;
     const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
     const leastMs = Math.max(backoffMs, status === 424 && !history.hasActions ? retryAfterMs : 0);
     const waitedMs = next.atMs - atMs - (durationMs ?? 0);
-    // A day that passes ends leases: then one may be settled after the next one was begun.
-    const hasLost = history.clockSteps.some(({ toMs }) =>
+    // A clock step ends leases, so that an attempt may be settled after the next one has started.
+    const isNearClockStep = history.clockSteps.some(({ toMs }) =>
       Math.abs(next.atMs - databaseTime(history, toMs)) < leaseMs
     );
-    if (hasLost) return [];
-    // They are kept to the millisecond.
+    if (isNearClockStep) return [];
+    // Stored times are rounded to milliseconds.
     return waitedMs >= 0 && waitedMs < leastMs - 2
-      ? [`${eventId}: attempt ${next.number} came ${waitedMs} ms after a refusal`]
+      ? [
+        `${eventId}: attempt ${next.number} came ${waitedMs} ms after a refusal, expected ${leastMs} or more`,
+      ]
       : [];
   });
 }
 
-function wrongPayload(one: Arrived, event: StoredEvent, source: string | undefined): string[] {
+function payloadDifferences(one: Delivery, event: StoredEvent, source: string | undefined): string[] {
   try {
     const outer = JSON.parse(one.body);
-    const sent = one.at === "tier" ? outer : outer.data;
+    const sent = one.receiver === "tier" ? outer : outer.data;
     const content = sent[event.kind === "lead" ? "lead" : "submission"];
     const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
       event_id: [sent.event_id, event.eventId],
       tenant: [sent.tenant, event.tenant],
       source: [sent.source, source],
-      kind: one.at === "tier"
+      kind: one.receiver === "tier"
         ? [sent.kind, event.kind]
         : [outer.type, event.kind === "lead" ? "lead.accepted" : "form.submitted"],
       signature: [one.isSigned, true],
-      arrived_at: [one.tenant, event.tenant],
+      route_tenant: [one.tenant, event.tenant],
       received_at: [Math.round(Date.parse(sent.received_at)), Math.floor(event.receivedAtMs)],
       flags: [sent.flags, event.flags],
       content: [content, JSON.parse(event.lead)],
       extra: [one.body.includes(`"extra":${event.extra ?? "{}"},`), true],
     };
-    return Object.entries(pairs).filter(([, [is, wanted]]) => differs(is, wanted))
-      .map(([name]) => `${event.eventId} arrived with another ${name}`);
+    return differences(pairs).map((text) => `the payload of ${event.eventId}: ${text}`);
   } catch (error) {
-    return [`${event.eventId} arrived as what cannot be read (${(error as Error).name})`];
+    return [`the payload of ${event.eventId} is invalid: ${(error as Error).name}`];
   }
 }
 
-interface Excuses {
-  readonly causes: readonly Happened[];
-  readonly isLate: (taken: Arrived) => boolean;
-  readonly within: (taken: Arrived, again: Arrived) => Span;
+/** `Reply-To` is the submitted email address, unless its shape is suspect. */
+function replyToDifference({ body, eventId }: Delivery, { email, flags }: StoredEvent): string[] {
+  const wanted = flags.includes("email_shape_suspect") ? null : email;
+  const [, replyTo = null] = /^Reply-To: <?([^>\r]*)/im.exec(body) ?? [];
+  return replyTo === wanted ? [] : [`the email for ${eventId} has Reply-To ${replyTo}, expected ${wanted}`];
 }
 
-/** What was taken and came again, without an excuse. */
-function repeated({ arrived }: History, place: Arrived["at"], { causes, isLate, within }: Excuses): string[] {
-  const byEvent = Map.groupBy(arrived.filter(({ at }) => at === place), ({ eventId }) => eventId);
-  return [...byEvent.values()].flatMap((all) => {
-    const first = all.findIndex(isTaken);
-    const [taken, again] = first < 0 ? [] : all.slice(first);
-    if (taken === undefined || again === undefined) return [];
-    if (isLate(taken) || isTouched(causes, within(taken, again))) return [];
-    return [`${taken.eventId} was taken at ${seconds(taken.atMs)} and sent again at ${seconds(again.atMs)}`];
+interface RepeatExcuses {
+  readonly causes: readonly PerformedStep[];
+  readonly isLate: (accepted: Delivery) => boolean;
+  readonly within: (accepted: Delivery, again: Delivery) => Span;
+}
+
+/** Returns a message for each event that was delivered again after it was accepted, without an excuse. */
+function repeated(
+  history: History,
+  at: readonly Delivery["receiver"][],
+  { causes, isLate, within }: RepeatExcuses,
+): string[] {
+  const byPlace = Map.groupBy(history.deliveries.filter((one) => at.includes(one.receiver)), atRoute);
+  return [...byPlace.values()].flatMap((all) => {
+    const first = all.findIndex(isAccepted);
+    const [accepted, again] = first < 0 ? [] : all.slice(first);
+    if (accepted === undefined || again === undefined) return [];
+    if (isLate(accepted) || overlapsAny(causes, within(accepted, again))) return [];
+    if (!wasResponsive(history, { fromMs: accepted.atMs - recordMs, toMs: again.atMs })) return [];
+    const { eventId, atMs } = accepted;
+    return [`${eventId} was accepted at ${seconds(atMs)} and sent again at ${seconds(again.atMs)}`];
   });
 }
 
-/** What touches only commits, or is over long before a lease, is no reason: a settlement is kept until it can be written. */
-function mayRepeat({ kind, fromMs, toMs }: Happened): boolean {
+/** Whether a step excuses a repeat. Faults inside a commit and short terminations of backends do not. */
+function canCauseRepeat({ kind, fromMs, toMs }: PerformedStep): boolean {
   if (/^(cut|freeze)_(before|inside|during|after)/.test(kind)) return false;
   return kind !== "backends_terminate" || toMs - fromMs > 1_500;
 }

@@ -1,87 +1,95 @@
 /**
- * What is told of it: counts, health, logs.
+ * Rules about counts, health, operators and logs.
  *
  * @module
  */
 
 import type { History } from "../history.ts";
 import { keyDigest, marker } from "../leads.ts";
-import { rarelyDone } from "../operator.ts";
-import { disturbances, isCalm, isTouched, outages, type Rules, seconds, withoutCommit } from "./rule.ts";
+import { rareOperations } from "../operator.ts";
+import {
+  disruptions,
+  outages,
+  overlapsAny,
+  type Rules,
+  seconds,
+  spansWithoutCommit,
+  wasResponsiveBefore,
+} from "./rule.ts";
 
-/** DECISIONS, `GET /healthz`: a real write no older than 2 s; with what a busy machine adds. */
-const truthMs = 4_500;
+/** DECISIONS, `GET /healthz`: a real write no older than 2 s, with a margin for a busy machine. */
+const healthDelayMaxMs = 4_500;
 
-/** The rules. */
 export const figureRules: Rules = {
-  /** The report agrees with the events, and what is only counted with the answers: less what a killed process had not written. */
+  /** The report matches the events, and the count of repeats matches the responses, unless a killed process lost some. */
   counts: (history) => {
-    const { tables, asked, duplicates, lives } = history;
+    const { tables, exchanges, duplicates, starts } = history;
     const cents = tables.events.filter(({ kind }) => kind === "lead")
       .reduce((sum, { lead }) => sum + Number(JSON.parse(lead || "{}").cost_cents ?? 0), 0);
     const { accepted, spendCents } = tables.report ?? {};
-    const found = accepted === tables.events.length && spendCents === cents
-      ? []
-      : [`the report has ${accepted} and ${spendCents}, of ${tables.events.length} and ${cents}`];
-    const begun = (index: number) =>
-      Math.max(...lives.filter(({ node }) => node === index).map(({ atMs }) => atMs));
-    const repeats = asked.filter(({ answer }) => answer === null || answer.status === 200);
-    const least =
-      repeats.filter(({ answer, node, sentAtMs }) => answer !== null && sentAtMs > begun(node)).length;
-    return duplicates >= least && duplicates <= repeats.length
+    const found = accepted === tables.events.length && spendCents === cents ? [] : [
+      `the report has ${accepted} events and ${spendCents} cents, expected ${tables.events.length} and ${cents}`,
+    ];
+    const lastStartMs = (index: number) =>
+      Math.max(...starts.filter(({ node }) => node === index).map(({ atMs }) => atMs));
+    const repeats = exchanges.filter(({ response }) => response === null || response.status === 200);
+    const certain = repeats.filter((one) => one.response !== null && one.sentAtMs > lastStartMs(one.node));
+    return duplicates >= certain.length && duplicates <= repeats.length
       ? found
-      : [...found, `${duplicates} repeats are counted, of ${least} to ${repeats.length}`];
+      : [...found, `${duplicates} repeats are counted, expected ${certain.length} to ${repeats.length}`];
   },
 
-  /** SPEC, Intake health: store_writable and ok soon say whether commits work; pending and dead are those of the tables. */
+  /** SPEC, Intake health: `store_writable` and `ok` report soon whether commits succeed; `pending` and `dead` match the tables. */
   health: (history) => {
-    const { looks, happened, calmAtMs } = history;
-    const spans = withoutCommit(history);
-    const causes = disturbances(history);
-    const quiet = outages(history);
-    // A process that stood still itself could not know.
+    const { healthChecks, performed, repairedAtMs } = history;
+    const spans = spansWithoutCommit(history);
+    const causes = disruptions(history);
+    const outageSteps = outages(history);
+    // A stopped process cannot detect failed commits.
     const stops = causes.filter(({ kind }) => kind === "stop" || kind.startsWith("kill"));
-    const ends = happened.filter(({ kind }) => kind === "terminate");
-    const found = looks.flatMap(({ node, sentAtMs, doneAtMs, status, health }) => {
+    const ends = performed.filter(({ kind }) => kind === "terminate");
+    const found = healthChecks.flatMap(({ node, sentAtMs, doneAtMs, status, health }) => {
       if (health === null) return [];
       const { ok, store_writable: isWritable } = health;
-      const hasFailed = spans.some(({ fromMs, toMs, stirredAtMs = fromMs }) =>
-        sentAtMs > stirredAtMs + truthMs && doneAtMs < toMs
-      ) && !isTouched(stops, { fromMs: sentAtMs - truthMs, toMs: doneAtMs, node });
-      const isQuiet = !isTouched(quiet, { fromMs: sentAtMs, toMs: doneAtMs }) && isCalm(history, doneAtMs);
-      const isStopping = isTouched(ends, { fromMs: sentAtMs, toMs: doneAtMs, node });
-      const isWrong = isWritable && hasFailed || !isWritable && isQuiet || ok !== (status === 200) ||
-        isQuiet && !isStopping && ok !== isWritable;
+      const hasFailed = spans.some(({ fromMs, toMs, canceledAtMs = fromMs }) =>
+        sentAtMs > canceledAtMs + healthDelayMaxMs && doneAtMs < toMs
+      ) && !overlapsAny(stops, { fromMs: sentAtMs - healthDelayMaxMs, toMs: doneAtMs, node });
+      const isUndisturbed = !overlapsAny(outageSteps, { fromMs: sentAtMs, toMs: doneAtMs }) &&
+        wasResponsiveBefore(history, doneAtMs);
+      const isStopping = overlapsAny(ends, { fromMs: sentAtMs, toMs: doneAtMs, node });
+      const isWrong = isWritable && hasFailed || !isWritable && isUndisturbed || ok !== (status === 200) ||
+        isUndisturbed && !isStopping && ok !== isWritable;
       return isWrong
-        ? [`service ${node} says ${status}, ok ${ok}, store_writable ${isWritable} at ${seconds(sentAtMs)}`]
+        ? [`service ${node} reports ${status}, ok ${ok}, store_writable ${isWritable}, ${seconds(sentAtMs)}`]
         : [];
     });
-    const isHealthy = looks.some(({ sentAtMs, status }) => sentAtMs > calmAtMs && status === 200);
-    return [...found, ...lastFigures(history), ...(isHealthy ? [] : ["nobody was healthy in the end"])];
+    const isHealthy = healthChecks.some(({ sentAtMs, status }) => sentAtMs > repairedAtMs && status === 200);
+    return [...found, ...finalHealth(history), ...(isHealthy ? [] : ["no process became healthy"])];
   },
 
-  /** What operators do changes the rows that it should, as it should, and no others; each verb was done. */
-  operators: ({ operated, verbs }) => operated === null ? [] : [...operated, ...rarelyDone(verbs)],
+  /** Operators' operations change rows exactly as the model does, and each operation ran often enough. */
+  operators: ({ modelDifferences, operations }) =>
+    modelDifferences === null ? [] : [...modelDifferences, ...rareOperations(operations)],
 
-  /** SPEC, Authentication: no key, no digest of one and no content of a lead is in anything that a process writes. */
+  /** SPEC, Authentication: no process logs a key, a key's digest, lead content or an unexpected error. */
   logs: ({ logs, keys }) =>
     logs.flatMap(({ name, text }) => [
       ...keys.filter((key) => text.includes(key.text.slice(10, 42)) || text.includes(keyDigest(key.text)))
-        .map(({ id }) => `the log of ${name} has key ${id}`),
+        .map(({ id }) => `the log of ${name} contains key ${id} or its digest`),
       ...(new RegExp(`^(.*)${marker}`, "im").exec(text) ?? []).slice(1)
-        .map((before) => `the log of ${name} has content of a lead: ${before.slice(-120)}`),
+        .map((before) => `the log of ${name} contains lead content, after: ${before.slice(-120)}`),
       ...(text.match(/^.*"event":"(?:fault|uncaught)".*$/m) ?? []).slice(0, 1)
-        .map((line) => `the log of ${name} tells of a fault: ${line.slice(0, 600)}`),
+        .map((line) => `the log of ${name} reports a bug: ${line.slice(0, 600)}`),
     ]),
 };
 
-function lastFigures({ looks, tables, nodes }: History): string[] {
+/** Returns a message for each process whose last health report differs from the tables. */
+function finalHealth({ healthChecks, tables, nodes }: History): string[] {
   return Array.from({ length: nodes }, (_, node) => {
-    const { ok, pending, dead } = looks.findLast((look) =>
-      look.node === node && look.health !== null
-    )?.health ?? {};
+    const last = healthChecks.findLast((check) => check.node === node && check.health !== null);
+    const { ok, pending, dead } = last?.health ?? {};
     return ok && pending === tables.outbox.length && dead === tables.dead.length ? [] : [
-      `service ${node} says in the end: ok ${ok}, ${pending} pending, ${dead} dead, of ${tables.outbox.length} and ${tables.dead.length}`,
+      `service ${node} last reported ok ${ok}, ${pending} pending, ${dead} dead, expected ${tables.outbox.length} and ${tables.dead.length}`,
     ];
   }).flat();
 }

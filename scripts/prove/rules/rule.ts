@@ -1,84 +1,106 @@
 /**
- * What a rule is, and what the rules share.
+ * The type of a rule, and functions that rules share.
  *
  * @module
  */
 
-import type { Arrived, Asked, Happened, History, StoredEvent } from "../history.ts";
+import type { Delivery, Exchange, History, PerformedStep, StoredEvent } from "../history.ts";
 
-/** Promises by name; each finds everything in a history that breaks it, in words. */
+/** Rules by name; each returns a message for each violation in a history. */
 export type Rules = Readonly<Record<string, (history: History) => string[]>>;
 
 /** A span of time. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Left out: whatever it was done to. */
+  /** The affected service process. Default: any. */
   readonly node?: number | null;
 }
 
-/** Whether something that was done touches a span of time. */
-export function isTouched(happened: readonly Happened[], { fromMs, toMs, node = null }: Span): boolean {
-  return happened.some((one) =>
+/** Whether a step that affects the span's process overlaps the span. */
+export function overlapsAny(
+  performed: readonly PerformedStep[],
+  { fromMs, toMs, node = null }: Span,
+): boolean {
+  return performed.some((one) =>
     one.fromMs <= toMs && one.toMs >= fromMs && (node === null || one.node === null || one.node === node)
   );
 }
 
 const harmless = /^(terminate|revoke|burst_of_key|burst_of_address|burst_of_forms)$/;
-/** So many small commits, four a second, after a part was whole again, the others are too: a breaker's or a pool's pause. */
-export const beatsToRecover = 32;
+/** The number of small commits, four per second, after which breakers and pools have recovered from a fault. */
+export const heartbeatsToRecover = 32;
 
-/** What was done that excuses something; the rest disturbs nobody's work, and a service must go through without a mark. */
-export function disturbances({ happened }: History): Happened[] {
-  return happened.filter(({ kind }) => !harmless.test(kind));
+/** Returns the steps that excuse failures; the other steps must not affect the service. */
+export function disruptions({ performed }: History): PerformedStep[] {
+  return performed.filter(({ kind }) => !harmless.test(kind));
 }
 
-/** The same, until the service must be accepting again. */
-export function outages(history: History): Happened[] {
-  return disturbances(history).map((one) => {
-    const next = history.beats.findIndex((atMs) => atMs > one.toMs);
-    return { ...one, toMs: next < 0 ? Infinity : history.beats[next + beatsToRecover] ?? Infinity };
+/** Returns the steps that excuse failures, each extended until the service must accept posts again. */
+export function outages(history: History): PerformedStep[] {
+  return disruptions(history).map((one) => {
+    const next = history.heartbeats.findIndex((atMs) => atMs > one.toMs);
+    return { ...one, toMs: next < 0 ? Infinity : history.heartbeats[next + heartbeatsToRecover] ?? Infinity };
   });
 }
 
-/** Whether commits came through at their usual pace just before: then a service that was left alone must be writable. */
-export function isCalm({ beats }: History, atMs: number): boolean {
-  return beats.filter((one) => one > atMs - 3_000 && one <= atMs).length >= 6;
+/** Whether the machine was fast enough right before `atMs` that, without a fault, the service must be writable. */
+export function wasResponsiveBefore(history: History, atMs: number): boolean {
+  // After a slow moment, the service needs as many heartbeats to recover as after a fault.
+  return wasResponsive(history, { fromMs: atMs - heartbeatsToRecover * 300, toMs: atMs });
 }
 
-/** The spans in which no commit could be confirmed. */
-export function withoutCommit({ happened }: History) {
-  return happened.flatMap(({ kind, noCommit }) => noCommit === null ? [] : [{ kind, ...noCommit }]);
+/** Whether the proof's own commits and health checks were fast throughout a span. */
+export function wasResponsive({ heartbeats, healthChecks }: History, { fromMs, toMs }: Span): boolean {
+  const within = [fromMs, ...heartbeats.filter((atMs) => atMs > fromMs && atMs < toMs), toMs];
+  return within.every((atMs, index) => atMs - (within[index - 1] ?? atMs) < 1_000) &&
+    healthChecks.every(({ sentAtMs, doneAtMs }) =>
+      doneAtMs - sentAtMs < 500 || doneAtMs < fromMs || sentAtMs > toMs
+    );
 }
 
-/** The database's clock at a time of the history, at the least. */
+/** Returns the spans in which no commit could be confirmed. */
+export function spansWithoutCommit({ performed }: History) {
+  return performed.flatMap(({ kind, noCommit }) => noCommit === null ? [] : [{ kind, ...noCommit }]);
+}
+
+/** Returns the earliest time that the database's clock can have shown at a time in the history. */
 export function databaseTime({ clockSteps }: History, atMs: number): number {
-  const passed = clockSteps.filter(({ toMs }) => toMs <= atMs).reduce((sum, { stepMs }) => sum + stepMs, 0);
-  return performance.timeOrigin + atMs + passed;
+  const past = clockSteps.filter(({ toMs }) => toMs <= atMs);
+  return past.reduce((sum, { stepMs }) => sum + stepMs, performance.timeOrigin + atMs);
 }
 
-/** Rows by a name. */
 export function byId({ tables }: History): Map<string, StoredEvent> {
   return new Map(tables.events.map((event) => [event.eventId, event]));
 }
 
-/** Whether it was answered 2xx downstream. */
-export const isTaken = ({ said }: Arrived): boolean => said !== null && said >= 200 && said < 300;
+/** Whether the receiver responded with 2xx. */
+export const isAccepted = ({ responseStatus }: Delivery): boolean =>
+  responseStatus !== null && responseStatus >= 200 && responseStatus < 300;
 
-/** A request in a few words, without its content. */
-export function inWords(one: Asked): string {
+/** Describes a request without its content. */
+export function describe(one: Exchange): string {
   const key = one.idempotencyKey ?? `content ${one.content}`;
-  const outcome = one.answer === null ? one.failure ?? "nothing" : String(one.answer.status);
+  const outcome = one.response === null ? one.failure ?? "no response" : String(one.response.status);
   const when = `${seconds(one.sentAtMs)}–${seconds(one.doneAtMs)}`;
-  return `${one.what} of ${one.tenant} (${key}) to service ${one.node}, ${when}, got ${outcome}`;
+  return `${one.kind} to ${one.tenant} (${key}) at service ${one.node}, ${when}, got ${outcome}`;
 }
 
-/** A time of the history, in seconds. */
+/** Formats a time in the history in seconds. */
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(3)} s`;
 }
 
-/** `a` and `b` differ by value. */
-export function differs(a: unknown, b: unknown): boolean {
+/** Returns a message for each pair of an actual and an expected value that differ. */
+export function differences(
+  pairs: Readonly<Record<string, readonly [is: unknown, wanted: unknown]>>,
+): string[] {
+  return Object.entries(pairs).filter(([, [is, wanted]]) => isDifferent(is, wanted)).map(([name, values]) => {
+    const [is, wanted] = values.map((value) => String(JSON.stringify(value)).slice(0, 400));
+    return `${name} is ${is}, expected ${wanted}`;
+  });
+}
+
+function isDifferent(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) !== JSON.stringify(b);
 }

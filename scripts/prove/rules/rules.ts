@@ -1,25 +1,25 @@
 /**
- * All rules, and what a history breaks of them.
+ * All rules, and the function that applies them.
  *
  * @module
  */
 
 import type { History } from "../history.ts";
-import { answerRules } from "./answers.ts";
+import { responseRules } from "./responses.ts";
 import { deliveryRules } from "./delivered.ts";
 import { storeRules } from "./stored.ts";
 import { figureRules } from "./figures.ts";
 
-/** Something that must not be. */
+/** A broken promise. */
 export interface Violation {
   readonly rule: string;
   readonly what: string;
 }
 
-/** All of them, by name. */
-export const rules = { ...storeRules, ...deliveryRules, ...answerRules, ...figureRules };
+/** All rules by name. */
+export const rules = { ...storeRules, ...deliveryRules, ...responseRules, ...figureRules };
 
-/** Everything that is wrong with a round. */
+/** Returns all violations in a round's history. */
 export function check(history: History): Violation[] {
   return Object.entries(rules).flatMap(([rule, broken]) => broken(history).map((what) => ({ rule, what })));
 }

@@ -1,48 +1,60 @@
 /**
- * What is stored, against what clients were told.
+ * Rules that compare stored events with clients' requests and responses.
  *
  * @module
  */
 
 import {
-  type Asked,
+  acknowledgedId,
+  type Exchange,
   type History,
   isPost,
-  namedEvent,
   type PostKind,
   type StoredEvent,
   verdicts,
 } from "../history.ts";
-import { byId, databaseTime, differs, inWords, type Rules, seconds, withoutCommit } from "./rule.ts";
+import {
+  byId,
+  databaseTime,
+  describe,
+  differences,
+  type Rules,
+  seconds,
+  spansWithoutCommit,
+} from "./rule.ts";
 
-/** The posts of one identity, and the events that they made. */
-interface Matter {
+/** The posts with one identity, and the events stored under it. */
+interface IdentityGroup {
   readonly identity: string;
-  readonly posts: readonly Asked[];
+  readonly posts: readonly Exchange[];
   readonly events: readonly StoredEvent[];
-  /** Within which a post counts as a repeat. */
+  /** The time after an event in which a post with its identity counts as a repeat. */
   readonly windowMs: number;
 }
 
-/** What makes a post a repeat: its Idempotency-Key, or else its content; each tenant and surface has its own. */
-function identityOf({ what, tenant, idempotencyKey, content }: Asked): string {
-  const kind = what === "lead" ? "lead" : "form";
-  return `${tenant} ${kind} ${idempotencyKey === null ? `content ${content}` : `key ${idempotencyKey}`}`;
+/** Returns what repeats have in common: tenant, surface, and Idempotency-Key or else content. */
+function identityOf({ kind, tenant, idempotencyKey, content }: Exchange): string {
+  const surface = kind === "lead" ? "lead" : "form";
+  return `${tenant} ${surface} ${idempotencyKey === null ? `content ${content}` : `key ${idempotencyKey}`}`;
 }
 
-function matters({ asked, tables }: History): Matter[] {
-  const posts = asked.filter(isPost);
+/** Returns the key of the form to which a submission was posted, or `null` for a lead. */
+const formKeyOf = ({ kind, expected }: Exchange): string | null =>
+  kind === "lead" ? null : JSON.parse(String(expected.extra)).form_key;
+
+function identityGroups({ exchanges, tables }: History): IdentityGroup[] {
+  const posts = exchanges.filter(isPost);
   const byIdentity = Map.groupBy(posts, identityOf);
-  // Without a key an event belongs to whoever posted its body.
+  // An event without an Idempotency-Key belongs to the post with the same body.
   const byBody = new Map(
     posts.filter(({ idempotencyKey }) => idempotencyKey === null)
-      .map((one) => [`${one.tenant} ${one.body}`, identityOf(one)]),
+      .map((one) => [`${one.tenant} ${formKeyOf(one)} ${one.body}`, identityOf(one)]),
   );
   const events = Map.groupBy(
     tables.events,
-    ({ tenant, kind, idempotencyKey, raw }) =>
+    ({ tenant, kind, idempotencyKey, form, raw }) =>
       idempotencyKey === null
-        ? byBody.get(`${tenant} ${raw}`) ?? "nobody"
+        ? byBody.get(`${tenant} ${form} ${raw}`) ?? "nobody"
         : `${tenant} ${kind} key ${idempotencyKey}`,
   );
   return [...new Set([...byIdentity.keys(), ...events.keys()])].map((identity) => ({
@@ -55,166 +67,187 @@ function matters({ asked, tables }: History): Matter[] {
   }));
 }
 
-/** An answer that leaves open whether something was stored. */
-const isOpen = ({ answer }: Asked) => answer === null || answer.status === 503;
-const isAccepted = ({ answer }: Asked) => answer?.status === 202;
+/** Whether the post may have been stored or not, because it got 503 or no response. */
+const isOpen = ({ response }: Exchange) => response === null || response.status === 503;
+const isAccepted = ({ response }: Exchange) => response?.status === 202;
 
-/** The rules. */
 export const storeRules: Rules = {
   /**
-   * SPEC, What the service does: each 202 is stored once, with the body byte for byte; nothing else is, but what got no
-   * answer or 503, and that once.
+   * SPEC, What the service does: each post that got 202 is stored once, byte for byte. A post that got 503 or no response may be
+   * stored once; nothing else is.
    */
   stored: (history) => {
     const all = byId(history);
-    return matters(history).flatMap(({ identity, posts, events, windowMs }) => {
-      if (posts.length === 0) return events.map(({ eventId }) => `${eventId} was posted by nobody`);
+    return identityGroups(history).flatMap(({ identity, posts, events, windowMs }) => {
+      if (posts.length === 0) return events.map(({ eventId }) => `${eventId} is stored, but was not posted`);
       const accepted = posts.filter(isAccepted);
       const times = events.map(({ receivedAtMs }) => receivedAtMs).toSorted((a, b) => a - b);
       return [
         ...accepted.filter((one) => {
-          const { raw, keyId, idempotencyKey } = all.get(namedEvent(one)) ?? {};
+          const { raw, keyId, idempotencyKey } = all.get(acknowledgedId(one)) ?? {};
           return raw !== one.body || keyId !== one.keyId || idempotencyKey !== one.idempotencyKey;
-        }).map((one) => `${inWords(one)}, and is not stored as it was posted`),
-        ...[...Map.groupBy(accepted, namedEvent)].filter(([, ofEvent]) => ofEvent.length > 1)
+        }).map((one) => `${describe(one)}, but is not stored as posted`),
+        ...[...Map.groupBy(accepted, acknowledgedId)].filter(([, ofEvent]) => ofEvent.length > 1)
           .map(([id, ofEvent]) => `${id} was accepted ${ofEvent.length} times`),
         ...times.slice(1).filter((at, index) => at - (times[index] as number) < windowMs)
           .map(() => `${identity} is stored ${events.length} times`),
         ...events.flatMap(({ eventId, raw }) => {
-          const could = posts.filter((one) => isAccepted(one) ? namedEvent(one) === eventId : isOpen(one));
-          if (could.length === 0) return [`${eventId} (${identity}) is stored, and every answer was another`];
-          return could.some(({ body }) => body === raw) ? [] : [`${eventId} has a body that nobody posted`];
+          const allows = (one: Exchange) => isAccepted(one) ? acknowledgedId(one) === eventId : isOpen(one);
+          const candidates = posts.filter(allows);
+          if (candidates.length === 0) {
+            return [`${eventId} (${identity}) is stored, but no response allows that`];
+          }
+          return candidates.some(({ body }) => body === raw)
+            ? []
+            : [`${eventId} has a body that was not posted`];
         }),
       ];
     });
   },
 
-  /** SPEC, What the service does: while no commit can be confirmed, nobody is told that one was. */
+  /** SPEC, What the service does: while no commit can be confirmed, none is acknowledged. */
   promise: (history) => {
-    const spans = withoutCommit(history);
-    return history.asked.flatMap((one) => {
-      if (!isPost(one) || one.answer === null || one.answer.status > 202) return [];
+    const spans = spansWithoutCommit(history);
+    return history.exchanges.flatMap((one) => {
+      if (!isPost(one) || one.response === null || one.response.status > 202) return [];
       const span = spans.find(({ fromMs, toMs }) => one.sentAtMs > fromMs && one.doneAtMs < toMs);
       return span === undefined
         ? []
-        : [`${inWords(one)}, during ${span.kind} from ${seconds(span.fromMs)} on`];
+        : [`${describe(one)}, during ${span.kind}, which started at ${seconds(span.fromMs)}`];
     });
   },
 
-  /** SPEC, States and transitions: each 200 names the event of the same tenant and key, or of the same content in its window. */
+  /** SPEC, States and transitions: each 200 returns the id of the event with the same identity, within its window. */
   duplicates: (history) =>
-    matters(history).flatMap(({ posts, events, windowMs }) =>
-      posts.filter(({ answer }) => answer?.status === 200).flatMap((one) => {
-        const id = namedEvent(one);
+    identityGroups(history).flatMap(({ posts, events, windowMs }) =>
+      posts.filter(({ response }) => response?.status === 200).flatMap((one) => {
+        const id = acknowledgedId(one);
         const event = events.find(({ eventId }) => eventId === id);
-        if (event === undefined) return [`${inWords(one)}, naming ${id}, which is another's or not stored`];
+        if (event === undefined) {
+          return [`${describe(one)}, naming ${id}, which has another identity or is not stored`];
+        }
         const ageMs = databaseTime(history, one.sentAtMs) - event.receivedAtMs;
-        // A second for clocks that are read at different moments.
+        // One second of tolerance, because the two clocks are read at different times.
         return ageMs > windowMs + 1_000
-          ? [`${inWords(one)}, naming ${id}, ${Math.round(ageMs / 3_600_000)} h old`]
+          ? [`${describe(one)}, naming ${id}, which is ${Math.round(ageMs / 3_600_000)} h old`]
           : [];
       })
     ),
 
-  /** DECISIONS, The intake endpoint: other content under a used key is kept aside; the same spelled otherwise is not. */
+  /** DECISIONS, The intake endpoint: other content under a used key is stored as a collision; another spelling of the same content is not. */
   collisions: (history) =>
-    matters(history).flatMap(({ identity, posts, events: [event] }) => {
+    identityGroups(history).flatMap(({ identity, posts, events: [event] }) => {
       if (event === undefined || !identity.includes(" key ")) return [];
       const own = posts.find(({ body }) => body === event.raw)?.content;
       const others = Map.groupBy(posts.filter(({ content }) => content !== own), ({ content }) => content);
       const rows = history.tables.collisions.filter(({ eventId }) => eventId === event.eventId);
-      const aside = rows.map((row) => ({ row, post: posts.find(({ body }) => body === row.raw) }));
-      const wrong = aside.flatMap(({ row, post }) => {
-        if (post === undefined || post.content === own) {
-          return [`${event.eventId} has a collision that nobody posted`];
-        }
-        const by = others.get(post.content)?.some(({ keyId, body }) =>
-          keyId === row.keyId && body === row.raw
-        );
+      const matched = rows.map((row) => ({ row, post: posts.find(({ body }) => body === row.raw) }));
+      const wrong = matched.flatMap(({ row, post }) => {
+        if (post === undefined) return [`${event.eventId} has a collision that was not posted`];
+        if (post.content === own) return [`${event.eventId} has a collision with its own content`];
+        const same = others.get(post.content)?.filter(({ body }) => body === row.raw);
+        const isPosted = same?.some(({ keyId }) => keyId === row.keyId);
         return [
-          ...wrongFields(post, row),
-          ...(by ? [] : [`${event.eventId} has a collision of another key`]),
+          ...fieldDifferences(post, row),
+          ...(row.otherPerson === areDifferentPeople(post, posts.find(({ body }) => body === event.raw))
+            ? []
+            : [`${event.eventId} has a collision with a wrong other_person, ${row.otherPerson}`]),
+          ...(isPosted ? [] : [`${event.eventId} has a collision under a key that did not post it`]),
         ];
       });
       for (const [content, all] of others) {
-        const least = all.filter(({ answer }) => answer?.status === 200).length;
-        const most = all.filter((one) => one.answer?.status === 200 || isOpen(one)).length;
-        const count = aside.find(({ post }) => post?.content === content)?.row.count ?? 0;
-        if (count < least || count > most) {
-          wrong.push(`${event.eventId} has ${content} aside ${count} times, of ${least} to ${most}`);
+        const countMin = all.filter(({ response }) => response?.status === 200).length;
+        const countMax = all.filter((one) => one.response?.status === 200 || isOpen(one)).length;
+        const count = matched.find(({ post }) => post?.content === content)?.row.count ?? 0;
+        if (count < countMin || count > countMax) {
+          wrong.push(
+            `${event.eventId} counts ${content} ${count} times, expected ${countMin} to ${countMax}`,
+          );
         }
       }
       return wrong;
     }),
 
-  /** SPEC, Lead envelope: the stored lead is the posted one, normalized as the contract says. */
+  /** SPEC, Lead envelope: the stored lead is the posted one, normalized by the contract. */
   content: (history) =>
-    matters(history).flatMap(({ posts, events }) =>
+    identityGroups(history).flatMap(({ posts, events }) =>
       events.flatMap((event) => {
         const post = posts.find(({ body }) => body === event.raw);
-        return post === undefined ? [] : [...wrongFields(post, event), ...wrongPerson(post, event)];
+        return post === undefined
+          ? []
+          : [...fieldDifferences(post, event), ...columnDifferences(post, event)];
       })
     ),
 
-  /** SPEC, Lead acknowledgement: event ids sort by acceptance. */
-  order: ({ asked, tables }) => {
-    const found: string[] = [];
-    const accepted = asked.filter((one) => isPost(one) && isAccepted(one));
+  /** SPEC, Lead acknowledgement: event ids sort by time of acceptance. */
+  order: ({ exchanges, tables }) => {
+    const wrong: string[] = [];
+    const accepted = exchanges.filter((one) => isPost(one) && isAccepted(one));
     const byDone = accepted.toSorted((a, b) => a.doneAtMs - b.doneAtMs);
     let newest = "";
     let next = 0;
     for (const one of accepted.toSorted((a, b) => a.sentAtMs - b.sentAtMs)) {
-      for (; next < byDone.length && (byDone[next] as Asked).doneAtMs < one.sentAtMs; next += 1) {
-        const id = namedEvent(byDone[next] as Asked);
+      for (; next < byDone.length && (byDone[next] as Exchange).doneAtMs < one.sentAtMs; next += 1) {
+        const id = acknowledgedId(byDone[next] as Exchange);
         if (id > newest) newest = id;
       }
-      if (namedEvent(one) < newest) {
-        found.push(`${inWords(one)} as ${namedEvent(one)}, after ${newest} had been answered`);
+      if (acknowledgedId(one) < newest) {
+        wrong.push(`${describe(one)} with ${acknowledgedId(one)}, after ${newest} was acknowledged`);
       }
     }
     let last = Number.NEGATIVE_INFINITY;
     for (
       const { eventId, receivedAtMs } of tables.events.toSorted((a, b) => a.eventId < b.eventId ? -1 : 1)
     ) {
-      if (receivedAtMs < last) found.push(`${eventId} sorts behind what was accepted later`);
+      if (receivedAtMs < last) wrong.push(`${eventId} sorts after an event that was accepted later`);
       last = Math.max(last, receivedAtMs);
     }
-    return found;
+    return wrong;
   },
 };
 
-/** What of the content is not as it was posted, and flags. */
-function wrongFields(
-  { expected, what }: Asked,
+/** Returns a message for each stored field or flag that differs from the expected one. */
+function fieldDifferences(
+  { expected, kind }: Exchange,
   row: Pick<StoredEvent, "eventId" | "lead" | "extra" | "flags">,
 ): string[] {
   const { flags, extra, ...fields } = expected;
   const lead = JSON.parse(row.lead || "{}");
-  const is = { ...lead, flags: row.flags, extra: (row.extra ?? "{}").replaceAll(/\s/g, "") };
+  const stored = { ...lead, flags: row.flags, extra: (row.extra ?? "{}").replaceAll(/\s/g, "") };
   const wanted: Record<string, unknown> = { ...fields, flags, extra };
-  return [...new Set([...Object.keys(is), ...Object.keys(wanted)])].filter((name) =>
-    differs(is[name], wanted[name])
-  )
-    .map((name) =>
-      `${row.eventId} (${what}): ${name} is ${JSON.stringify(is[name])} and not ${
-        JSON.stringify(wanted[name])
-      }`
-    );
+  const names = Object.keys({ ...stored, ...wanted });
+  return differences(Object.fromEntries(names.map((name) => [name, [stored[name], wanted[name]] as const])))
+    .map((text) => `${row.eventId} (${kind}): ${text}`);
 }
 
-/** What is found of it, and whom the search finds it by. */
-function wrongPerson({ expected, what }: Asked, event: StoredEvent): string[] {
-  const { phone, email, last_name: last = String(expected.name).split(" ").at(-1) } = expected;
+/** Returns the phone number and email address as stored; a form may have the phone number in another field. */
+function contactsOf({ kind, expected }: Pick<Exchange, "kind" | "expected">) {
+  const { phone = null, mobile = null, email = null } = expected;
+  const sent = String(phone ?? "").trim() === "" ? mobile : phone;
+  return [kind === "lead" || sent === null ? sent : `+1${sent}`, email];
+}
+
+/** Whether two posts are from different people: a contact differs, or no contact is in both. */
+function areDifferentPeople(one: Exchange, other: Exchange | undefined): boolean {
+  if (other === undefined) return true;
+  const theirs = contactsOf(other);
+  const pairs = contactsOf(one).map((contact, index) => [contact, theirs[index]])
+    .filter((pair) => !pair.includes(null));
+  return pairs.length === 0 || pairs.some(([a, b]) => a !== b);
+}
+
+/** Returns a message for each difference in the form, the verdict and the contact columns. */
+function columnDifferences({ expected, kind }: Exchange, event: StoredEvent): string[] {
+  const { last_name: last = String(expected.name).split(" ").at(-1) } = expected;
   const lastName = String(last).replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const normalized = what === "lead" || phone === undefined ? phone : `+1${phone}`;
-  const pairs = {
-    person: [[event.phone, event.email, event.lastName], [normalized ?? null, email ?? null, lastName]],
-    verdict: [event.verdict, verdicts[what as PostKind]],
+  const pairs: Parameters<typeof differences>[0] = {
+    form: [event.form, formKeyOf({ kind, expected } as Exchange)],
+    contact: [[event.phone, event.email, event.lastName], [...contactsOf({ kind, expected }), lastName]],
+    verdict: [event.verdict, verdicts[kind as PostKind]],
     reason: [
       event.reasons?.some((reason) => /honeypot|blocked/.test(reason)) ?? null,
-      what === "lead" ? null : what !== "form",
+      kind === "lead" ? null : kind !== "form",
     ],
   };
-  return Object.entries(pairs).filter(([, [is, wanted]]) => differs(is, wanted))
-    .map(([name, [is]]) => `${event.eventId} (${what}): ${name} is ${JSON.stringify(is)}`);
+  return differences(pairs).map((text) => `${event.eventId} (${kind}): ${text}`);
 }

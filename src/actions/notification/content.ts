@@ -1,27 +1,25 @@
-/** A notification's content, independent of its format: lines and links from strangers' data. */
+/** Extracts a notification's content from untrusted data, independently of the format. */
 
 import type { Flag } from "../../contract/fields.ts";
-import { dialable } from "../../lead/dial.ts";
-import { decode, members, spaceEnd, valueEnd } from "../../lead/json.ts";
+import { parseDialableNumber } from "../../lead/dial.ts";
+import { arrayElements, decodeString, members } from "../../lead/json.ts";
 import type { DeliveredEvent } from "../event.ts";
 
-/** The recipients. */
-export interface Reader {
+export interface Recipient {
   /** The tenant's name. */
   readonly name: string;
-  /** IANA time zone. */
+  /** An IANA time zone. */
   readonly timeZone: string;
 }
 
-/** A button. Its URL is ours, from validated parts. */
 export interface Button {
   readonly label: string;
-  /** Small text below. */
+  /** Small text below the label. */
   readonly detail: string;
+  /** The URL, built from validated parts. */
   readonly href: string;
 }
 
-/** Lines with a heading. */
 export interface Section {
   readonly heading: string;
   readonly rows: readonly Row[];
@@ -31,15 +29,15 @@ export interface Section {
 export interface Figure {
   readonly value: string;
   readonly label: string;
-  /** Small text below. */
+  /** Small text below the label. */
   readonly detail: string;
 }
 
-/** A notification: plain text, except for links in `href`. */
+/** A notification. All texts are plain text. */
 export interface Notification {
-  /** One line. */
+  /** The subject, on one line. */
   readonly subject: string;
-  /** The preview text in a list of mails. */
+  /** The preview text in a mail program's message list. */
   readonly preheader: string;
   /** A warning at the top. */
   readonly banner: string | null;
@@ -51,17 +49,16 @@ export interface Notification {
   readonly figures: readonly Figure[];
   /** The sender's own words. */
   readonly quote: { readonly heading: string; readonly text: string } | null;
-  /** Notes to read before acting. */
+  /** Notes to read before contacting the sender. */
   readonly notes: readonly string[];
   readonly sections: readonly Section[];
   /** Small text at the end. */
   readonly about: readonly Row[];
-  /** The Reply-To address, if not the sender's. */
+  /** The Reply-To address; `null` for none. */
   readonly replyTo: string | null;
 }
 
-/** An empty notification. */
-export const bareNotification = {
+export const emptyNotification = {
   banner: null,
   buttons: [],
   figures: [],
@@ -71,103 +68,85 @@ export const bareNotification = {
   replyTo: null,
 } as const satisfies Partial<Notification>;
 
-/** A name and its value, possibly of several lines. */
 export interface Row {
   readonly label: string;
+  /** One or more lines of text. */
   readonly value: string;
-  /** The value's link, or a separate link after it. Our own URL, from validated parts. */
+  /** A link on the value or, with `text`, after it. The URL is built from validated parts. */
   readonly link?: { readonly href: string; readonly text?: string };
 }
 
 /** A member of a JSON object. */
-export interface Part {
+export interface Member {
   readonly name: string;
   /** The value's JSON text. */
   readonly valueText: string;
 }
 
-/** The members of an object; the last of duplicates. */
-export function lastMembers(objectText: string): Part[] {
+/** Returns the members of an object; a repeated member has its last value. */
+export function lastMembers(objectText: string): Member[] {
   const byName = new Map(members(objectText).map(({ name, valueText }) => [name, valueText]));
   return [...byName].map(([name, valueText]) => ({ name, valueText }));
 }
 
-/** A line with a readable name. */
-export function rowOf({ name, valueText }: Part): Row {
-  return { label: labelOf(name), value: readable(valueText) };
+export function fieldRow({ name, valueText }: Member): Row {
+  return { label: fieldLabel(name), value: readableValue(valueText) };
 }
 
-/** Whether a value is `null` or blank. */
 export function isBlank(valueText: string): boolean {
-  return valueText === "null" || valueText.startsWith('"') && shownValue(valueText).trim() === "";
+  return valueText === "null" || valueText.startsWith('"') && valueAsText(valueText).trim() === "";
 }
 
-/** Deeper values are shown as JSON. */
+// Deeper values are shown as JSON.
 const depthMax = 4;
 
-/**
- * A value as text: yes and no, lists with commas, an object's members one per line, nested ones indented. Digits stay as
- * sent.
- */
-export function readable(valueText: string, depth = 0): string {
+/** Formats a JSON value as text: booleans as yes and no, lists with commas or as bullets, and one line per member. Numbers are shown as sent. */
+export function readableValue(valueText: string, depth = 0): string {
   if (valueText === "true") return "yes";
   if (valueText === "false") return "no";
   const isList = valueText.startsWith("[");
-  if (depth === depthMax || !isList && !valueText.startsWith("{")) return shownValue(valueText);
+  if (depth === depthMax || !isList && !valueText.startsWith("{")) return valueAsText(valueText);
   if (!isList) {
     const parts = lastMembers(valueText).map(({ name, valueText }) =>
-      entry(`${labelOf(name)}:`, readable(valueText, depth + 1))
+      labeledValue(`${fieldLabel(name)}:`, readableValue(valueText, depth + 1))
     );
     return parts.join("\n");
   }
-  const items = elements(valueText).map((item) => readable(item, depth + 1));
+  const items = arrayElements(valueText).map((item) => readableValue(item, depth + 1));
   const isShort = items.every((item) => !item.includes("\n"));
   return isShort ? items.join(", ") : items.map((item) => `- ${item.replaceAll("\n", "\n  ")}`).join("\n");
 }
 
-function entry(label: string, value: string): string {
+function labeledValue(label: string, value: string): string {
   return value.includes("\n") ? `${label}\n  ${value.replaceAll("\n", "\n  ")}` : `${label} ${value}`;
 }
 
-/** The JSON texts of an array's elements. */
-function elements(arrayText: string): string[] {
-  const found: string[] = [];
-  let at = spaceEnd(arrayText, 1);
-  while (at < arrayText.length - 1) {
-    const end = valueEnd(arrayText, at);
-    found.push(arrayText.slice(at, end));
-    // Skip the comma or the closing bracket.
-    at = spaceEnd(arrayText, spaceEnd(arrayText, end) + 1);
-  }
-  return found;
-}
-
-/** `street_address`, `street-address` and `streetAddress` as "Street address". */
-export function labelOf(name: string): string {
-  const words = inline(name).replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/[_-]+/g, " ").trim()
+/** Turns `street_address`, `street-address` and `streetAddress` into "Street address". */
+export function fieldLabel(name: string): string {
+  const words = singleLine(name).replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/[_-]+/g, " ").trim()
     .replace(/ [A-Z](?=[a-z])/g, (start) => start.toLowerCase())
     .replace(/(?<![a-z])(?:zip|url)(?![a-z])/gi, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A string's text, or the JSON text of anything else. */
-function shownValue(valueText: string): string {
-  return visible(valueText.startsWith('"') ? decode(valueText) : valueText);
+/** Returns a string's text, or the JSON text of anything else. */
+function valueAsText(valueText: string): string {
+  return withoutInvisible(valueText.startsWith('"') ? decodeString(valueText) : valueText);
 }
 
-/** Text in one line. */
-export function inline(text: string): string {
-  return visible(text).replaceAll("\n", " ");
+/** Returns the text on one line, without invisible characters. */
+export function singleLine(text: string): string {
+  return withoutInvisible(text).replaceAll("\n", " ");
 }
 
-/** Text without invisible and bidirectional control characters; keeps line breaks. */
-export function visible(text: string): string {
+/** Removes control characters and bidirectional marks; turns line separators into line feeds and tabs into spaces. */
+export function withoutInvisible(text: string): string {
   if (/^[\x20-\x7e\n]*$/.test(text)) return text;
   return text.toWellFormed().replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replaceAll("\t", " ")
     .replace(/(?!\n)\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, "");
 }
 
-const formats = {
+const timeFormats = {
   /** Thursday, September 3, 2026 at 7:05 AM PDT */
   moment: {
     ...{ weekday: "long", year: "numeric", month: "long", day: "numeric" },
@@ -180,158 +159,153 @@ const formats = {
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
 /**
- * The time in English. Chosen: UTC for a zone that this runtime does not know, because a mail without the zone is better
- * than none.
+ * Formats a time in English.
+ *
+ * Chosen: UTC for a zone that this runtime does not know, because an email with the wrong zone is better than none.
  */
-export function localTime(at: string | number, timeZone: string, form: keyof typeof formats): string {
-  const format = (zone: string) => new Intl.DateTimeFormat("en-US", { ...formats[form], timeZone: zone });
-  let made: Intl.DateTimeFormat;
+export function localTime(at: string | number, timeZone: string, form: keyof typeof timeFormats): string {
+  const format = (zone: string) => new Intl.DateTimeFormat("en-US", { ...timeFormats[form], timeZone: zone });
+  let formatter: Intl.DateTimeFormat;
   try {
-    made = format(timeZone);
+    formatter = format(timeZone);
   } catch {
-    made = format("UTC");
+    formatter = format("UTC");
   }
   // Some runtimes write a narrow space before AM and PM.
-  return made.format(new Date(at)).replace(/\p{Zs}/gu, " ");
+  return formatter.format(new Date(at)).replace(/\p{Zs}/gu, " ");
 }
 
-/** A sent value as text, or `""`. */
+/** The sender's values as text; empty if not sent. */
 interface Contact {
   readonly phone: string;
   readonly email: string;
-  /** The address lines. */
   readonly street: string;
   readonly city: string;
   readonly state: string;
   readonly zip: string;
-  /** Normalized. */
+  /** The country's code, or the sender's text if no country was recognized. */
   readonly country: string;
 }
 
-/** How to reach the sender. */
-interface Reach {
+interface ContactDetails {
   readonly buttons: readonly Button[];
   readonly rows: readonly Row[];
-  /** The mail address, if well-formed. */
+  /** The email address if it is well-formed, otherwise `null`. */
   readonly email: string | null;
-  /** Whether the number cannot be dialed with a tap. */
-  readonly isPhoneDoubtful: boolean;
+  /** Whether the sender gave a phone number that a link cannot dial. */
+  readonly isPhoneSuspect: boolean;
 }
 
 /**
- * One plain ASCII address without characters that are special in a header or a `mailto:` link.
+ * Matches one plain ASCII address without characters that are special in a header or a `mailto:` link.
  *
  * Chosen: narrower than the envelope's rule; other addresses are shown as text.
  */
 const plainAddress =
   /^(?=.{6,254}$)(?=[^@]{1,64}@)[A-Za-z0-9_](?:[A-Za-z0-9_+'-]|\.(?=[A-Za-z0-9_+'-]))*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/;
 
-/** Whether a text is one plain mail address. */
 export function isPlainAddress(text: string): boolean {
   return plainAddress.test(text);
 }
 
-/** The place in one line: `Portland, OR`. */
-export function townOf({ city, state }: Pick<Contact, "city" | "state">): string {
-  return [city, state].filter((part) => part !== "").map(inline).join(", ");
+/** Returns the city and state on one line, such as `Portland, OR`. */
+export function cityAndState({ city, state }: Pick<Contact, "city" | "state">): string {
+  return [city, state].filter((part) => part !== "").map(singleLine).join(", ");
 }
 
-/** Extracts the contact. */
-export function reachOf(contact: Contact): Reach {
+export function contactDetails(contact: Contact): ContactDetails {
   const { phone, email } = contact;
-  const number = phone === "" ? null : dialable(phone, contact.country);
+  const number = phone === "" ? null : parseDialableNumber(phone, contact.country);
   const address = isPlainAddress(email) ? email : null;
-  const mailto = address && mailtoOf(address);
+  const mailto = address && mailtoLink(address);
   return {
     buttons: [
-      ...(number ? [{ label: "Call", detail: number.shown, href: number.uri }] : []),
-      ...(address && mailto ? [{ label: "Mail", detail: address, href: mailto }] : []),
+      ...(number ? [{ label: "Call", detail: number.display, href: number.uri }] : []),
+      ...(address && mailto ? [{ label: "Email", detail: address, href: mailto }] : []),
     ],
     rows: [
-      ...contactRow("Phone", number?.shown ?? phone, number && number.uri),
+      ...contactRow("Phone", number?.display ?? phone, number && number.uri),
       ...contactRow("Email", email, mailto),
-      ...placeRows(contact),
+      ...addressRows(contact),
     ],
     email: address,
-    isPhoneDoubtful: phone !== "" && number === null,
+    isPhoneSuspect: phone !== "" && number === null,
   };
 }
 
 function contactRow(label: string, value: string, href: string | null): Row[] {
   if (value === "") return [];
-  return [{ label, value: inline(value), ...(href === null ? {} : { link: { href } }) }];
+  return [{ label, value: singleLine(value), ...(href === null ? {} : { link: { href } }) }];
 }
 
-function mailtoOf(address: string): string {
+function mailtoLink(address: string): string {
   const at = address.lastIndexOf("@");
   const part = (text: string) => encodeURIComponent(text).replaceAll("'", "%27");
   return `mailto:${part(address.slice(0, at))}@${part(address.slice(at + 1))}`;
 }
 
-function placeRows(contact: Contact): Row[] {
+function addressRows(contact: Contact): Row[] {
   const { street, zip } = contact;
-  const town = [townOf(contact), inline(zip)].filter((part) => part !== "").join(" ");
+  const town = [cityAndState(contact), singleLine(zip)].filter((part) => part !== "").join(" ");
   const country = contact.country === "US" ? "" : countryName(contact.country);
-  const lines = [inline(street), town, country].filter((part) => part !== "");
+  const lines = [singleLine(street), town, country].filter((part) => part !== "");
   if (lines.length === 0) return [];
-  const map = mapOf(contact);
-  const link = map === null ? {} : { link: { href: map, text: "Open the map" } };
+  const map = mapLink(contact);
+  const link = map === null ? {} : { link: { href: map, text: "Open in Google Maps" } };
   return [{ label: street === "" ? "Place" : "Address", value: lines.join("\n"), ...link }];
 }
 
-/** `CA` as Canada; other text is kept. */
+/** Turns a country code such as `CA` into `Canada`; returns any other text on one line. */
 function countryName(country: string): string {
-  if (!/^[A-Z]{2}$/.test(country)) return inline(country);
+  if (!/^[A-Z]{2}$/.test(country)) return singleLine(country);
   return new Intl.DisplayNames("en", { type: "region" }).of(country) ?? country;
 }
 
-/** Maximum length of a Google Maps query. */
+/** The maximum length of a Google Maps URL. */
 const mapLengthMax = 2_000;
 
 /**
- * A map link for a street with a city or postal code; less would be a pin in the wrong place.
+ * Returns a map link for a street with a city or postal code; otherwise `null`, because the pin would be in the wrong
+ * place. Also returns `null` if the link would be too long.
  *
- * Chosen: Google's search URL, which needs no key and opens the maps app on Android and iOS; `geo:` does nothing in most
- * mail programs.
+ * Chosen: Google's search URL, which needs no key and opens the maps app on Android and iOS; `geo:` does nothing in
+ * most mail programs.
  *
  * Source: Google, Maps URLs (search).
  */
-function mapOf({ street, city, state, zip, country }: Contact): string | null {
+function mapLink({ street, city, state, zip, country }: Contact): string | null {
   if (street === "" || city === "" && zip === "") return null;
-  const place = [street, city, `${state} ${zip}`, country].map((part) => inline(part).trim())
+  const place = [street, city, `${state} ${zip}`, country].map((part) => singleLine(part).trim())
     .filter((part) => part !== "").join(", ");
   const href = `https://www.google.com/maps/search/?api=1&query=${encodeURIComponent(place)}`;
   return href.length > mapLengthMax ? null : href;
 }
 
-/** The closing lines: time, kind-specific ones, source and event id. */
-export function aboutRows(event: DeliveredEvent, reader: Reader, more: readonly Row[]): Row[] {
+/** Returns the closing rows: time, `more`, source and event id. */
+export function aboutRows(event: DeliveredEvent, recipient: Recipient, more: readonly Row[]): Row[] {
   return [
-    { label: "Received", value: localTime(event.receivedAt, reader.timeZone, "moment") },
+    { label: "Received", value: localTime(event.receivedAt, recipient.timeZone, "moment") },
     ...more,
-    { label: "Source", value: inline(event.source) },
+    { label: "Source", value: singleLine(event.source) },
     { label: "Event", value: event.eventId },
   ];
 }
 
-/**
- * The flags in words for the lead's reader; empty for flags that the notification shows anyway.
- */
+/** The flags in words; empty for a flag that needs no note, because the notification shows its fields. */
 const flagNotes: Readonly<Record<Flag, string>> = {
-  phone_unnormalized: "The phone number could not be checked. It is shown as it was sent.",
-  project_area_unknown: "The part of the home is named in the sender's own words.",
-  project_service_unknown: "The kind of work is named in the sender's own words.",
-  email_shape_suspect: "The email address does not look like one. It may be mistyped.",
+  phone_unnormalized: "The phone number may be wrong. It is shown as sent.",
+  project_area_unknown: "The project area is in the sender's own words.",
+  project_service_unknown: "The service is in the sender's own words.",
+  email_shape_suspect: "The email address may be mistyped.",
   extra_fields_preserved: "",
-  country_unrecognized: "The country was not recognized. It is shown as it was sent.",
+  country_unrecognized: "The country was not recognized. It is shown as sent.",
 };
 
-/** Notes to read before acting. */
-export function notesOf(event: DeliveredEvent, reach: Reach): string[] {
+export function flagNotesFor(event: DeliveredEvent, contact: ContactDetails): string[] {
   return event.flags.flatMap((flag) => {
-    if (!Object.hasOwn(flagNotes, flag)) return [labelOf(flag)];
+    if (!Object.hasOwn(flagNotes, flag)) return [fieldLabel(flag)];
     // A number with a Call button needs no warning.
-    if (flag === "phone_unnormalized" && !reach.isPhoneDoubtful) return [];
+    if (flag === "phone_unnormalized" && !contact.isPhoneSuspect) return [];
     const note = flagNotes[flag as Flag];
     return note === "" ? [] : [note];
   });

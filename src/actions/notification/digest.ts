@@ -1,12 +1,19 @@
-/** The daily digest: counts of what arrived and waits. */
+/** Renders the daily digest. */
 
 import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
-import { bareNotification, inline, localTime, type Notification, type Row, visible } from "./content.ts";
+import {
+  emptyNotification,
+  localTime,
+  type Notification,
+  type Row,
+  singleLine,
+  withoutInvisible,
+} from "./content.ts";
 
 /**
- * Renders the digest; `releaseLink` creates the link that releases a held submission, or is `null`.
+ * Renders a digest. `releaseLink` creates the link that releases a held submission; `null` for no links.
  *
- * Chosen: sent on days without leads too, so that a missing digest means a failure.
+ * Chosen: a digest is also sent for a day without leads or messages, so that a missing digest means a failure.
  */
 export function digestNotification(
   { name, timeZone, since, until, isBehind, figures }: ClaimedDigest,
@@ -14,39 +21,41 @@ export function digestNotification(
 ): Notification {
   const { leads, messages, messages_held: held } = figures;
   const isQuiet = leads + messages === 0;
-  const came = isQuiet
-    ? `nothing came${heldText(held)}`
-    : [...some(leads, "lead"), ...some(messages, "message")].join(", ");
-  const wants = waitingRows(figures);
+  const summary = isQuiet
+    ? `no leads or messages${heldText(held)}`
+    : [...pluralize(leads, "lead"), ...pluralize(messages, "message")].join(", ");
+  const undelivered = undeliveredRows(figures);
   const time = (at: string) => localTime(at, timeZone, "brief");
   return {
-    ...bareNotification,
-    subject: `${inline(name)}, ${localTime(until, timeZone, "day")}: ${came}`,
-    preheader: wants.length === 0
-      ? "Nothing waits."
-      : wants.map(({ label, value }) => `${label}: ${value}`).join(" · "),
-    opening: `Daily digest for ${inline(name)}`,
-    title: isQuiet ? came.replace(/^n/, "N") : came,
+    ...emptyNotification,
+    subject: `${singleLine(name)}, ${localTime(until, timeZone, "day")}: ${summary}`,
+    preheader: undelivered.length === 0
+      ? "Everything was delivered."
+      : undelivered.map(({ label, value }) => `${label}: ${value}`).join(" · "),
+    opening: `Daily digest for ${singleLine(name)}`,
+    title: summary.replace(/^n/, "N"),
     subtitle: `${time(since)} to ${time(until)}`,
     figures: [
       {
-        value: plain(leads),
+        value: formatNumber(leads),
         label: leads === 1 ? "Lead" : "Leads",
-        detail: `${plain(figures.leads_before)} before`,
+        detail: `${formatNumber(figures.leads_before)} before`,
       },
       {
-        value: plain(messages),
+        value: formatNumber(messages),
         label: messages === 1 ? "Message" : "Messages",
-        detail: `${plain(figures.messages_before)} before${heldText(held)}`,
+        detail: `${formatNumber(figures.messages_before)} before${heldText(held)}`,
       },
       ...(figures.spend_cents === 0
         ? []
         : [{ value: `$${(figures.spend_cents / 100).toFixed(2)}`, label: "Spent", detail: "" }]),
     ],
-    notes: isBehind ? ["The counting is late: what came after this time is in the next digest."] : [],
+    notes: isBehind
+      ? ["The latest hours are not counted yet. The next digest covers everything after this period."]
+      : [],
     sections: [
       {
-        heading: "What came, by source",
+        heading: "By source",
         rows: sourceRows(figures),
       },
       {
@@ -54,79 +63,83 @@ export function digestNotification(
         rows: releaseLink === null ? [] : heldRows(figures, releaseLink),
       },
       {
-        heading: "Gone silent",
+        heading: "Silent sources",
         rows: figures.silent.map(({ source, last_hour: at }) => ({
-          label: inline(source),
+          label: singleLine(source),
           value: `nothing since ${time(at)}`,
         })),
       },
       {
-        heading: "What waits",
-        rows: wants.length === 0 ? [{ label: "Nothing", value: "All that came was delivered" }] : wants,
+        heading: "Not delivered",
+        rows: undelivered.length === 0 ? [{ label: "None", value: "Everything was delivered" }] : undelivered,
       },
     ],
-    about: [{ label: "Before", value: "in a span as long, right before this one" }],
+    about: [{ label: "Before", value: "in the preceding period of the same length" }],
   };
 }
 
 function sourceRows({ sources, more_sources: more }: DigestFigures): Row[] {
   return [
     ...sources.map(({ source, kind, accepted, before, held }) => ({
-      label: inline(source),
-      value: `${some(accepted, kind === "lead" ? "lead" : "message")[0] ?? "nothing"}, ${
-        plain(before)
+      label: singleLine(source),
+      value: `${pluralize(accepted, kind === "lead" ? "lead" : "message")[0] ?? "none"}, ${
+        formatNumber(before)
       } before${heldText(held)}`,
     })),
-    ...(more === 0 ? [] : [{ label: "Others", value: `${plain(more)} more sources` }]),
+    ...(more === 0 ? [] : [{ label: "Others", value: `${formatNumber(more)} more sources` }]),
   ];
 }
 
-function heldRows({ to_judge: held }: DigestFigures, releaseLink: (submissionId: string) => string): Row[] {
-  if (held === null) return [];
+function heldRows(
+  { to_review: toReview }: DigestFigures,
+  releaseLink: (submissionId: string) => string,
+): Row[] {
+  if (toReview === null) return [];
   return [
-    ...held.listed.map(({ id, form, sender, excerpt }) => ({
-      label: inline(sender) || "No address",
-      value: `${visible(excerpt)}\nForm: ${inline(form)}`,
+    ...toReview.listed.map(({ id, form, sender, excerpt }) => ({
+      label: singleLine(sender) || "No phone or email",
+      value: `${withoutInvisible(excerpt)}\nForm: ${singleLine(form)}`,
       link: { href: releaseLink(id), text: "Release this message" },
     })),
-    ...(held.more === 0 ? [] : [{ label: "Others", value: `${plain(held.more)} more, without links` }]),
+    ...(toReview.more === 0
+      ? []
+      : [{ label: "Others", value: `${formatNumber(toReview.more)} more, without links` }]),
   ];
 }
 
-function waitingRows(figures: DigestFigures): Row[] {
+function undeliveredRows(figures: DigestFigures): Row[] {
   const { waiting, oldest_waiting_s: oldestS, dead, held, collisions } = figures;
   const row = (label: string, number: number, value: string): Row[] =>
-    number === 0 ? [] : [{ label, value: `${count(number)}${value}` }];
+    number === 0 ? [] : [{ label, value: `${formatBoundedCount(number)}${value}` }];
   return [
-    ...row("To be delivered", waiting, `, the oldest for ${age(oldestS ?? 0)}`),
-    ...row("Could not be delivered", dead, ", until they are sent again"),
+    ...row("Waiting", waiting, `, the oldest for ${formatAge(oldestS ?? 0)}`),
+    ...row("Failed", dead, ", not retried automatically"),
     ...row("Held as spam", held, ", waiting for review"),
-    ...row("Not accepted", collisions, ", whose key another person's lead had used"),
+    ...row("Not accepted", collisions, ", sent with the ID of another person's lead"),
   ];
 }
 
-/** The subject's addition for held submissions; empty for none. */
 function heldText(number: number): string {
-  return number === 0 ? "" : `, ${plain(number)} held as spam`;
+  return number === 0 ? "" : `, ${formatNumber(number)} held as spam`;
 }
 
-/** A number, or "more than" for one that was counted only up to a bound. */
-function count(number: number): string {
-  return number > countMax ? `more than ${countMax.toLocaleString("en-US")}` : plain(number);
+/** Formats a count that the store caps at {@linkcode countMax} + 1. */
+function formatBoundedCount(number: number): string {
+  return number > countMax ? `more than ${countMax.toLocaleString("en-US")}` : formatNumber(number);
 }
 
-function some(number: number, what: string): string[] {
-  return number === 0 ? [] : [`${plain(number)} ${what}${number === 1 ? "" : "s"}`];
+function pluralize(number: number, noun: string): string[] {
+  return number === 0 ? [] : [`${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`];
 }
 
-/** In the largest whole unit. */
-function age(seconds: number): string {
+/** Formats a duration, rounded down, in days, hours or minutes; at least one minute. */
+function formatAge(seconds: number): string {
   const units = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
   const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["minute", 60];
   const number = Math.max(1, Math.floor(seconds / size));
-  return some(number, unit)[0] as string;
+  return pluralize(number, unit)[0] as string;
 }
 
-function plain(number: number): string {
+function formatNumber(number: number): string {
   return number.toLocaleString("en-US");
 }

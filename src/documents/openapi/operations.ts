@@ -1,7 +1,4 @@
-/**
- * The operations of the OpenAPI document: posts of leads and submissions, and everything that is read without a key. This
- * module is browser compatible.
- */
+/** The operations of the OpenAPI document. This module is browser compatible. */
 
 import { errors, formErrors } from "../../contract/errors.ts";
 import { projectServices, requiredFields } from "../../contract/fields.ts";
@@ -10,6 +7,7 @@ import { limits } from "../../contract/limits.ts";
 import { planExample } from "../../contract/plans.ts";
 import {
   type AcceptedExample,
+  acknowledgementExample,
   type Example,
   failureExamples,
   flagExamples,
@@ -19,94 +17,93 @@ import {
 import { keyCheck } from "../guidance.ts";
 import { type DocumentName, type DocumentRule, documents } from "../published.ts";
 import {
+  commonResponses,
+  enumHeader,
   errorExample,
   errorText,
-  everywhere,
-  fixed,
   gateResponses,
-  jsonOf,
+  jsonContent,
   type Node,
-  ofEveryRead,
-  perhapsRated,
-  rated,
+  optionalHeaders,
+  optionalRateLimitHeaders,
+  rateLimitHeaders,
+  readResponses,
   ref,
   type Response,
-  sometimes,
   withHeaders,
 } from "./parts.ts";
 
 const acceptedExamples: Readonly<Record<string, AcceptedExample>> = { ...leadExamples, ...flagExamples };
 
-const acknowledgement = (status: string, flags: readonly string[]): Node => ({
-  event_id: placeholders.eventId,
-  status,
-  received_at: placeholders.receivedAt,
-  source: placeholders.source,
-  flags,
-});
-
-function acknowledged(description: string, examples: Readonly<Record<string, Node>>): Response {
-  return { description, headers: rated, content: jsonOf(ref("schemas", "Acknowledgement"), { examples }) };
+function acknowledgementResponse(description: string, examples: Readonly<Record<string, Node>>): Response {
+  return {
+    description,
+    headers: rateLimitHeaders,
+    content: jsonContent(ref("schemas", "Acknowledgement"), { examples }),
+  };
 }
 
-/** Request examples and the answers to them have the same names. */
-function accepted(): Response {
-  const examples = Object.entries(acceptedExamples).map(([name, { title, answer }]) => [
+/** Describes the 202, with an example response for each accepted example request, under the same name. */
+function acceptedResponse(): Response {
+  const examples = Object.entries(acceptedExamples).map(([name, { title, response }]) => [
     name,
-    { summary: title, value: acknowledgement("accepted", answer.flags) },
+    { summary: title, value: acknowledgementExample("accepted", response.flags) },
   ]);
-  return acknowledged(
-    "The lead and its delivery record are on disk, committed together. This is final.",
+  return acknowledgementResponse(
+    "The lead and its delivery record are on disk, in one transaction. This is final.",
     Object.fromEntries(examples),
   );
 }
 
-/** What is refused because of its content, with an example of each way. */
-function refused(code: "invalid_json" | "validation_failed", headers: Response["headers"]): Response {
+/** Describes the response to rejected bodies, with all examples for its error code. */
+function rejectedResponse(
+  code: "invalid_json" | "validation_failed",
+  headers: Response["headers"],
+): Response {
   const examples = Object.entries(failureExamples as Readonly<Record<string, Example>>)
-    .flatMap(([name, { title, about, answer }]) =>
-      answer.status === errors[code].status
-        ? [[name, { summary: title, description: about, value: errorExample(code, answer) }]]
+    .flatMap(([name, { title, about, response }]) =>
+      response.status === errors[code].status
+        ? [[name, { summary: title, description: about, value: errorExample(code, response) }]]
         : []
     );
   return {
     description: errorText(errors[code]),
     headers,
-    content: jsonOf(ref("schemas", "ErrorBody"), { examples: Object.fromEntries(examples) }),
+    content: jsonContent(ref("schemas", "ErrorBody"), { examples: Object.fromEntries(examples) }),
   };
 }
 
-/** Everything that the post answers. Source: SPEC, POST intake. */
-function responses(): Readonly<Record<string, Node>> {
+/** Lists the responses to a lead. Source: SPEC, POST intake. */
+function intakeResponses(): Readonly<Record<string, Node>> {
   return {
-    ...everywhere,
+    ...commonResponses,
     ...gateResponses(errors),
-    200: acknowledged(
-      "This `Idempotency-Key` was accepted before, or without one the same lead within the window. As good as 202: " +
-        "no second lead was made.",
-      { repeat: { summary: "A repeat of the minimal lead", value: acknowledgement("duplicate", []) } },
+    200: acknowledgementResponse(
+      "A success: this `Idempotency-Key` was accepted before, or the same lead without a key within the window. No " +
+        "second lead is stored.",
+      { repeat: { summary: "A repeat of the minimal lead", value: acknowledgementExample("duplicate") } },
     ),
-    202: accepted(),
-    400: refused("invalid_json", perhapsRated),
-    422: refused("validation_failed", rated),
+    202: acceptedResponse(),
+    400: rejectedResponse("invalid_json", optionalRateLimitHeaders),
+    422: rejectedResponse("validation_failed", rateLimitHeaders),
   };
 }
 
-/** `/v1/intake`. */
 export function intakePath(): Node {
   const examples = Object.entries(acceptedExamples).map(([name, { title, about, body }]) => [
     name,
     { summary: title, description: about, value: JSON.parse(body) },
   ]);
-  const probe = keyCheck.map(({ answer, meaning }) => `- ${answer}: ${meaning}`).join("\n");
+  const probe = keyCheck.map(({ response, meaning }) => `- ${response}: ${meaning}`).join("\n");
   return {
     post: {
       operationId: "postLead",
       tags: ["Intake"],
       summary: "Post one lead",
       description:
-        "Stores one lead and its delivery record in one transaction, then answers. Delivery follows in the background.\n\n" +
-        "The service checks in this order: limit per address, method, size, key, limit per key, validation, idempotency.\n\n" +
+        "Stores one lead and its delivery record in one transaction, then responds. Delivery follows in the background.\n\n" +
+        "The service checks each request in this order: limit per IP address, method, size, key, limit per " +
+        "key, validation, idempotency.\n\n" +
         `**Key check.** Post \`{}\` with a real key; it is the only probe that production allows.\n\n${probe}`,
       security: [{ apiKey: [] }],
       parameters: [ref("parameters", "IdempotencyKey"), ref("parameters", "RequestId")],
@@ -115,66 +112,67 @@ export function intakePath(): Node {
           `UTF-8, at most ${limits.bodyBytesMax} bytes, not compressed. \`Content-Type\` is ignored: the body must ` +
           "be a JSON object.",
         required: true,
-        content: jsonOf(ref("schemas", "Lead"), { examples: Object.fromEntries(examples) }),
+        content: jsonContent(ref("schemas", "Lead"), { examples: Object.fromEntries(examples) }),
       },
-      responses: responses(),
+      responses: intakeResponses(),
     },
   };
 }
 
-function submissionAcknowledged(status: "accepted" | "duplicate", description: string): Response {
+function submissionResponse(status: "accepted" | "duplicate", description: string): Response {
   const example = { status, submission_id: placeholders.eventId, received_at: placeholders.receivedAt };
   return {
     description,
-    headers: rated,
-    content: jsonOf(ref("schemas", "SubmissionAcknowledgement"), { example }),
+    headers: rateLimitHeaders,
+    content: jsonContent(ref("schemas", "SubmissionAcknowledgement"), { example }),
   };
 }
 
-/** Everything that the post answers. Source: DECISIONS, Forms. */
+/** Lists the responses to a submission. Source: DECISIONS, Forms. */
 function submissionResponses(): Readonly<Record<string, Node>> {
   const { invalid_json, missing_required, tenant_mismatch, form_not_found } = formErrors;
-  const refused = (headers: Response["headers"], text: string, more: Node): Response => ({
+  const rejected = (headers: Response["headers"], text: string, more: Node): Response => ({
     description: text,
     headers,
-    content: jsonOf(ref("schemas", "ErrorBody"), more),
+    content: jsonContent(ref("schemas", "ErrorBody"), more),
   });
   return {
-    ...everywhere,
+    ...commonResponses,
     ...gateResponses(formErrors),
-    200: submissionAcknowledged(
+    200: submissionResponse(
       "duplicate",
-      "The same submission again, or another one under a used `Idempotency-Key`. As good as 202; nothing further is " +
-        "delivered.",
+      "A success: the same submission was accepted before, or its `Idempotency-Key` was. Nothing more is delivered.",
     ),
-    202: submissionAcknowledged(
+    202: submissionResponse(
       "accepted",
       "The submission and its delivery record are on disk. Thank the visitor.",
     ),
-    400: refused(
-      perhapsRated,
+    400: rejected(
+      optionalRateLimitHeaders,
       `\`missing_required\`: ${errorText(missing_required)}\n\n\`invalid_json\`: ${errorText(invalid_json)}`,
       {
         examples: {
           missing_required: {
-            summary: "The probe's answer, or what to ask the visitor for",
+            summary: "Missing fields, or the response to the probe",
             value: errorExample("missing_required", { fields: { name: "required", email: "required" } }),
           },
           invalid_json: {
-            summary: "Not what a form posts",
+            summary: "A value that is not flat",
             value: errorExample("invalid_json", {
-              detail: "name is an array; text, a number, true, false or null is needed",
+              detail: "name is an array; a string, number, boolean or null is needed",
             }),
           },
         },
       },
     ),
-    403: refused(rated, errorText(tenant_mismatch), { example: errorExample("tenant_mismatch") }),
-    404: refused(perhapsRated, errorText(form_not_found), { example: errorExample("form_not_found") }),
+    403: rejected(rateLimitHeaders, errorText(tenant_mismatch), { example: errorExample("tenant_mismatch") }),
+    404: rejected(optionalRateLimitHeaders, errorText(form_not_found), {
+      example: errorExample("form_not_found"),
+    }),
   };
 }
 
-const segment = (name: string, description: string, example: string): Node => ({
+const pathParameter = (name: string, description: string, example: string): Node => ({
   name,
   in: "path",
   required: true,
@@ -183,54 +181,60 @@ const segment = (name: string, description: string, example: string): Node => ({
   example,
 });
 
-/** `/v1/forms/{tenant}/{form_key}`. Source: SPEC, Tenant forms. */
+/** Describes `/v1/forms/{tenant}/{form_key}`. Source: SPEC, Tenant forms. */
 export function formsPath(): Node {
   return {
     post: {
       operationId: "submitForm",
       tags: ["Forms"],
-      summary: "Post one submission of a form",
+      summary: "Post one form submission",
       description:
-        "Stores and delivers what a visitor has filled in. For the customer's own web servers: there is no CORS, and " +
-        "the key stays on the server.\n\n" +
-        "The service checks in this order: limit per address, method, size, key, tenant, limit per tenant, form, body, " +
-        "idempotency.\n\n" +
-        "**Key check.** Post `{}`: 400 `missing_required` means that key and form are right. Nothing is stored.\n\n" +
-        "A submission that is held as spam gets the same answer.",
+        "Stores and delivers a visitor's submission. Post it from the customer's web server: there is no CORS, and the " +
+        "key must stay on the server.\n\n" +
+        "The service checks each request in this order: limit per IP address, method, size, key, tenant, limit " +
+        "per tenant, form, body, idempotency.\n\n" +
+        "**Key check.** Post `{}`: 400 `missing_required` means that the key and the form are correct. Nothing is " +
+        "stored.\n\n" +
+        "A submission that is held as spam gets the same response.",
       security: [{ apiKey: [] }],
       parameters: [
-        segment("tenant", "The customer's slug. It must match the key.", formPlaceholders.tenant),
-        segment("form_key", "The key of one of the customer's forms.", formPlaceholders.formKey),
+        pathParameter("tenant", "The customer's slug. It must match the key.", formPlaceholders.tenant),
+        pathParameter("form_key", "The key of one of the customer's forms.", formPlaceholders.formKey),
         ref("parameters", "FormIdempotencyKey"),
         ref("parameters", "RequestId"),
       ],
       requestBody: {
         description: `UTF-8, at most ${limits.bodyBytesMax} bytes, not compressed.`,
         required: true,
-        content: jsonOf(ref("schemas", "Submission"), { example: formExample }),
+        content: jsonContent(ref("schemas", "Submission"), { example: formExample }),
       },
       responses: submissionResponses(),
     },
   };
 }
 
-/** The 304 and the headers of the 200 of what is kept by its tag; `own` are further ones. */
-function tagged(caching: readonly string[], own: Readonly<Record<string, Node>> = {}) {
+/** Describes the 304 response for a resource with an `ETag`, and the headers for its 200 response. */
+function cacheableResponses(caching: readonly string[], extraHeaders: Readonly<Record<string, Node>> = {}) {
   const headers = {
     ...withHeaders("AllowOrigin", "ETag", "Vary"),
-    "Cache-Control": fixed("Keep it this long.", ...caching),
+    "Cache-Control": enumHeader("How long you can cache the response.", ...caching),
   };
-  const unchanged: Response = { description: "The copy at hand is still good.", headers };
-  return { unchanged, whole: { ...headers, ...withHeaders("ContentEncoding", "NoSniff"), ...own } };
+  const notModified: Response = { description: "Your copy is current.", headers };
+  return {
+    notModified,
+    okHeaders: { ...headers, ...withHeaders("ContentEncoding", "NoSniff"), ...extraHeaders },
+  };
 }
 
-/** `/v1/vocabulary`. Source: SPEC, Vocabulary. */
+/** Describes `/v1/vocabulary`. Source: SPEC, Vocabulary. */
 export function vocabularyPath(): Node {
-  const { unchanged, whole } = tagged([`public, max-age=${limits.vocabularyMaxAgeSeconds}`]);
+  const { notModified, okHeaders } = cacheableResponses([
+    `public, max-age=${limits.vocabularyMaxAgeSeconds}`,
+  ]);
   const ok: Response = {
-    description: "The vocabulary as it is now.",
-    headers: whole,
-    content: jsonOf(ref("schemas", "Vocabulary"), {
+    description: "The current vocabulary.",
+    headers: okHeaders,
+    content: jsonContent(ref("schemas", "Vocabulary"), {
       example: {
         project_area: [{ area: "kitchen", status: "confirmed" }, { area: "roof", status: "confirmed" }],
         project_service: projectServices,
@@ -243,21 +247,22 @@ export function vocabularyPath(): Node {
       operationId: "getVocabulary",
       tags: ["Intake"],
       summary: "Read the vocabulary",
-      description: "The terms that `project_area` is compared with. It grows without notice: read it live.",
+      description:
+        "Returns the recognized terms of `project_area`. The list grows without notice: read it live.",
       security: [],
       parameters: [ref("parameters", "IfNoneMatch")],
-      responses: { ...ofEveryRead, 200: ok, 304: unchanged },
+      responses: { ...readResponses, 200: ok, 304: notModified },
     },
   };
 }
 
-/** `/api/plans`. Source: SPEC, GET plans. */
+/** Describes `/api/plans`. Source: SPEC, GET plans. */
 export function plansPath(): Node {
-  const { unchanged, whole } = tagged([`public, max-age=${limits.plansMaxAgeSeconds}`]);
+  const { notModified, okHeaders } = cacheableResponses([`public, max-age=${limits.plansMaxAgeSeconds}`]);
   const ok: Response = {
-    description: "The plans, in an order of their own.",
-    headers: whole,
-    content: jsonOf({ type: "array", items: ref("schemas", "Plan") }, { example: [planExample] }),
+    description: "The plans, by customer and price.",
+    headers: okHeaders,
+    content: jsonContent({ type: "array", items: ref("schemas", "Plan") }, { example: [planExample] }),
   };
   return {
     get: {
@@ -265,25 +270,25 @@ export function plansPath(): Node {
       tags: ["Plans"],
       summary: "Read the subscription plans",
       description:
-        `Keep the answer for ${
+        `Cache the response for at least ${
           limits.plansMaxAgeSeconds / 60
-        } minutes at least, or read it once for each build of a ` +
-        "site; do not poll. When it cannot be read, show no plan: the feed answers 503 rather than an empty list.",
+        } minutes, or fetch it once per build of your ` +
+        "site; do not poll. If you cannot read the plans, show none: the feed returns 503 instead of an empty list.",
       security: [],
       parameters: [ref("parameters", "IfNoneMatch")],
-      responses: { ...ofEveryRead, 200: ok, 304: unchanged },
+      responses: { ...readResponses, 200: ok, 304: notModified },
     },
   };
 }
 
-/** `/healthz`, which is on two hosts. Source: SPEC, Intake health and Forms health. */
+/** Describes `/healthz` on the intake and forms hosts. Source: SPEC, Intake health and Forms health. */
 export function healthPath(): Node {
-  const headers = { ...withHeaders("NoStore"), ...sometimes("AllowOrigin") };
-  const answer = (description: string, json: Node, text: string): Response => ({
+  const headers = { ...withHeaders("NoStore"), ...optionalHeaders("AllowOrigin") };
+  const health = (description: string, json: Node, text: string): Response => ({
     description,
     headers,
     content: {
-      ...jsonOf(ref("schemas", "Health"), { example: json }),
+      ...jsonContent(ref("schemas", "Health"), { example: json }),
       "text/plain": { schema: { type: "string" }, example: text },
     },
   });
@@ -291,18 +296,18 @@ export function healthPath(): Node {
     get: {
       operationId: "getHealth",
       tags: ["Health"],
-      summary: "Ask whether posts are being taken",
-      description: "The intake answers in JSON, the forms in plain text: `ok`.",
+      summary: "Check whether the service accepts posts",
+      description: "The intake responds with JSON, the forms host with plain text: `ok`.",
       security: [],
       responses: {
-        ...ofEveryRead,
-        200: answer(
-          "Posts are being taken.",
+        ...readResponses,
+        200: health(
+          "The service accepts posts.",
           { ok: true, pending: 0, dead: 0, store_writable: true },
           "ok",
         ),
-        503: answer(
-          "No posts are being taken: the store is not writable, or the process is stopping.",
+        503: health(
+          "The service does not accept posts: the store is not writable, or the process is stopping.",
           { ok: false, pending: 12, dead: 0, store_writable: false },
           "not accepting",
         ),
@@ -324,17 +329,16 @@ const operationIds: Readonly<Record<DocumentName, string>> = {
   formsBrief: "getFormsBrief",
 };
 
-/** A published document. */
 export function documentPath(name: DocumentName): Node {
   const rule: DocumentRule = documents[name];
   const mediaType = rule.contentType.split(";")[0] as string;
   const schema = mediaType === "application/json" ? ref("schemas", "OpenApi") : { type: "string" };
   const versioned = rule.cachingOfVersion;
-  const own = Object.entries(rule.headers ?? {})
-    .map(([header, value]) => [header, fixed("What the page may do in a browser.", value)]);
-  const { unchanged, whole } = tagged(
+  const pageHeaders = Object.entries(rule.headers ?? {})
+    .map(([header, value]) => [header, enumHeader("Restricts what the page can do in a browser.", value)]);
+  const { notModified, okHeaders } = cacheableResponses(
     versioned === undefined ? [rule.caching] : [versioned, rule.caching],
-    Object.fromEntries(own),
+    Object.fromEntries(pageHeaders),
   );
   return {
     get: {
@@ -348,9 +352,9 @@ export function documentPath(name: DocumentName): Node {
         ref("parameters", "IfNoneMatch"),
       ],
       responses: {
-        ...ofEveryRead,
-        200: { description: rule.about, headers: whole, content: { [mediaType]: { schema } } },
-        304: unchanged,
+        ...readResponses,
+        200: { description: rule.about, headers: okHeaders, content: { [mediaType]: { schema } } },
+        304: notModified,
       },
     },
   };

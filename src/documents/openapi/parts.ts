@@ -1,20 +1,19 @@
 /**
- * The parts that the operations of the OpenAPI document share: references, headers, parameters, answers. This module is
- * browser compatible.
+ * The shared parts of the OpenAPI document: references, headers, parameters, responses. This module is browser compatible.
  */
 
 import { type ErrorCode, type ErrorRule, errors, unreadErrors } from "../../contract/errors.ts";
 import { formPlaceholders } from "../../contract/forms.ts";
-import { grouped, limits } from "../../contract/limits.ts";
-import { firstBudgets, rateHeaderNames, rateHeaders } from "../../contract/rate_headers.ts";
+import { formatCount, limits } from "../../contract/limits.ts";
+import { initialRateHeaders, rateHeaderNames, rateHeaders } from "../../contract/rate_headers.ts";
 import { placeholders } from "../examples.ts";
 import { sentence } from "../markdown.ts";
 import { documentEncoding } from "../published.ts";
 
-/** A part of the document, as plain JSON. */
+/** A part of the document, as JSON. */
 export type Node = { readonly [name: string]: unknown };
 
-/** A reference to a part that is used in several places. */
+/** Returns a reference to a shared component. */
 export function ref(
   kind: "schemas" | "headers" | "parameters" | "responses" | "examples",
   name: string,
@@ -22,23 +21,22 @@ export function ref(
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** An object made of a list's names. */
-export function byName<T extends string, V>(names: readonly T[], value: (name: T) => V): Record<T, V> {
+/** Returns an object with a value for each name. */
+export function mapNames<T extends string, V>(names: readonly T[], value: (name: T) => V): Record<T, V> {
   return Object.fromEntries(names.map((name) => [name, value(name)])) as Record<T, V>;
 }
 
 /**
- * Text of an answer that is one of these today.
+ * Returns the schema of a string that currently has one of these values.
  *
- * Chosen: no `enum`, because generated clients throw on a value that is new to them, and a list that may grow must not
- * break them; `x-extensible-enum` says the same to readers and to this service's own tests.
+ * Chosen: no `enum`, because generated clients throw on values that are added later.
  */
-export function oneOfToday(values: readonly string[], rest: Node = {}): Node {
+export function extensibleEnum(values: readonly string[], rest: Node = {}): Node {
   return { type: "string", "x-extensible-enum": values, ...rest };
 }
 
-/** JSON as content, with its example or examples. */
-export function jsonOf(schema: Node, rest: Node = {}): Readonly<Record<string, Node>> {
+/** Describes the JSON content of a message; `rest` contains its example or examples. */
+export function jsonContent(schema: Node, rest: Node = {}): Readonly<Record<string, Node>> {
   return { "application/json": { schema, ...rest } };
 }
 
@@ -50,17 +48,17 @@ const idempotencyKey = (description: string, example: string): Node => ({
   example,
 });
 
-/** `components.parameters`: what a request may say in its headers. */
+/** `components.parameters`. */
 export const parameters: Readonly<Record<string, Node>> = {
   IdempotencyKey: idempotencyKey(
-    "Your own name for the lead, the same on every retry. All keys of one customer share one namespace: start it with " +
-      "yours, or another source's lead may answer for your own. Never a timestamp, never made anew for a try. " +
-      `Without it, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
+    "Your ID for the lead, the same on every retry. All keys of one customer share one namespace: add your own prefix, " +
+      "or your lead can count as a repeat of another source's. Do not use a timestamp or a new value for each try. " +
+      `Without the header, the same normalized lead counts as a repeat for ${limits.contentWindowHours} hours.`,
     placeholders.idempotencyKey,
   ),
   FormIdempotencyKey: idempotencyKey(
-    "Your own name for the submission, the same on every retry, another one for each submission. All forms of a " +
-      "customer share one namespace, apart from its leads. Without it, the same fields in the same form count as a " +
+    "Your ID for the submission: the same on every retry, and a new one for each submission. All forms of a customer " +
+      "share one namespace, separate from its leads. Without the header, the same fields in the same form count as a " +
       `repeat for ${limits.formContentWindowMinutes} minutes.`,
     formPlaceholders.idempotencyKey,
   ),
@@ -68,15 +66,15 @@ export const parameters: Readonly<Record<string, Node>> = {
     name: "X-Request-Id",
     in: "header",
     description:
-      "Your own name for the request. It comes back in the header of the same name, in `request_id` of " +
-      "errors, and stands in the service's log. One that is longer, or holds control characters or a key, is replaced.",
+      "Your ID for the request. The response header of the same name, `request_id` in error bodies and the service's " +
+      "log contain it. A value that is longer, or contains control characters or a key, is replaced.",
     schema: { type: "string", maxLength: limits.requestIdLengthMax },
     example: placeholders.requestId,
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
-    description: "The `ETag` of the copy at hand; the answer is 304 when it is still good.",
+    description: "The `ETag` of your copy. If the copy is current, the response is 304.",
     schema: { type: "string" },
     example: '"7c2f0f3f0d0a4b6e9a51"',
   },
@@ -84,7 +82,7 @@ export const parameters: Readonly<Record<string, Node>> = {
     name: "v",
     in: "query",
     description:
-      "The version that the page names. When it is the one that is served, it may be kept for good.",
+      "The version that the page refers to. If it is the current one, you can cache the response forever.",
     schema: { type: "string" },
     example: "7c2f0f3f0d0a4b6e",
   },
@@ -97,26 +95,29 @@ const header = (description: string, schema: Node, example: unknown): Node => ({
   example,
 });
 
-/** A header with one fixed value, or one of several. */
-export function fixed(description: string, ...values: string[]): Node {
+/** Describes a header that has one of these values. */
+export function enumHeader(description: string, ...values: string[]): Node {
   return header(description, { type: "string", enum: values }, values[0]);
 }
 
-/** By which name a header of the rate limits stands in `components.headers`. */
+/** Returns the name that a rate limit header has in `components.headers`. */
 const componentName = (name: string) => name.replaceAll("-", "");
 
-/** The names of those headers there. */
+/** The names that the rate limit headers have in `components.headers`. */
 export const rateNames: readonly string[] = rateHeaderNames.map(componentName);
 
-const firstOfAll = firstBudgets({ name: "ip", rate: limits.ipRate }, { name: "key", rate: limits.keyRate });
+const firstResponse = initialRateHeaders({ name: "ip", rate: limits.ipRate }, {
+  name: "key",
+  rate: limits.keyRate,
+});
 
-const ofRates = Object.fromEntries(
+const rateHeaderParts = Object.fromEntries(
   Object.entries(rateHeaders).map(([name, { description, pattern }]) => [
     componentName(name),
     header(
       description,
       { type: "string", pattern: `^"ip";${pattern}(, "(key|tenant)";${pattern})?$` },
-      firstOfAll[name],
+      firstResponse[name],
     ),
   ]),
 );
@@ -124,38 +125,39 @@ const ofRates = Object.fromEntries(
 /** `components.headers`. */
 export const headers: Readonly<Record<string, Node>> = {
   RequestId: header(
-    "The request's id: yours, or one that the service made. An edge in front may add it a second time; take the first.",
+    "The request ID: yours, or a generated one. A reverse proxy may add the header to the response a second time, with " +
+      "the same value; use the first.",
     { type: "string", minLength: 1 },
     placeholders.requestId,
   ),
-  ...ofRates,
+  ...rateHeaderParts,
   RetryAfter: header(
-    "Seconds to wait before the next try, at least.",
+    "The minimum wait before the next try, in seconds.",
     { type: "integer", minimum: limits.retryAfterSeconds },
     limits.retryAfterSeconds,
   ),
-  NoStore: fixed("The answer is not to be kept.", "no-store"),
-  AllowOrigin: fixed("Any site's scripts may read the answer.", "*"),
+  NoStore: enumHeader("Do not cache the response.", "no-store"),
+  AllowOrigin: enumHeader("Scripts from any origin can read the response.", "*"),
   ETag: header(
-    "The version of the document.",
+    "The version of the content.",
     { type: "string", pattern: '^"[^"]+"$' },
     '"7c2f0f3f0d0a4b6e9a51"',
   ),
-  Vary: fixed("The document comes compressed or not.", "Accept-Encoding"),
+  Vary: enumHeader("The content is compressed for clients that accept it.", "Accept-Encoding"),
   ContentEncoding: {
-    ...fixed("How the document is compressed, when it is.", documentEncoding),
+    ...enumHeader("Present if the content is compressed.", documentEncoding),
     required: false,
   },
-  NoSniff: fixed("The media type is the one that is named.", "nosniff"),
+  NoSniff: enumHeader("Browsers must not guess another media type.", "nosniff"),
 };
 
-/** The headers that every answer has, and those with the given names. */
+/** Returns the headers that every response has, and the ones with the given names. */
 export function withHeaders(...names: (keyof typeof headers)[]): Record<string, Node> {
   return Object.fromEntries(["RequestId", ...names].map((name) => [wireNames[name], ref("headers", name)]));
 }
 
-/** Headers that are there on some of the answers only. */
-export function sometimes(...names: string[]): Record<string, Node> {
+/** Returns headers that only some of the responses have. */
+export function optionalHeaders(...names: string[]): Record<string, Node> {
   return Object.fromEntries(names.map((name) => [wireNames[name], { ...headers[name], required: false }]));
 }
 
@@ -171,7 +173,7 @@ const wireNames: Readonly<Record<string, string>> = {
   NoSniff: "X-Content-Type-Options",
 };
 
-/** One answer. A type, not an interface: only that is a {@linkcode Node} as well. */
+/** A response. A type, because an interface would not be assignable to {@linkcode Node}. */
 export type Response = {
   readonly description: string;
   readonly headers: Readonly<Record<string, Node>>;
@@ -180,29 +182,29 @@ export type Response = {
 
 type Headers = Readonly<Record<string, Node>>;
 
-/** The error body as it looks. */
 export function errorExample(
   code: string,
   { fields, detail }: { readonly fields?: Readonly<Record<string, string>>; readonly detail?: string } = {},
 ): Node {
   return {
     error: code,
-    // Not on what is answered before the handler.
+    // This body has no request ID, because it is sent before the handler runs.
     ...(code === "body_too_large" ? {} : { request_id: placeholders.requestId }),
     ...(fields === undefined ? {} : { fields }),
     ...(detail === undefined ? {} : { detail }),
   };
 }
 
-const errorContent = (code: string) => jsonOf(ref("schemas", "ErrorBody"), { example: errorExample(code) });
+const errorContent = (code: string) =>
+  jsonContent(ref("schemas", "ErrorBody"), { example: errorExample(code) });
 
-/** What a code means and what to do about it. */
+/** Describes an error code's condition and remedy. */
 export function errorText({ condition, callerAction, retry }: ErrorRule): string {
   return `${sentence(condition)} ${sentence(callerAction)} Retry: ${retry}.`;
 }
 
-/** The shared answer of each status that is given before the path is looked at. */
-export const unreadNames: Readonly<Record<keyof typeof unreadErrors, string>> = {
+/** The names of the shared responses that are sent before routing, by status. */
+export const preRoutingNames: Readonly<Record<keyof typeof unreadErrors, string>> = {
   400: "MalformedRequest",
   408: "RequestTimeout",
   417: "ExpectationFailed",
@@ -212,36 +214,36 @@ export const unreadNames: Readonly<Record<keyof typeof unreadErrors, string>> = 
   503: "Fault",
 };
 
-/** `components.responses`: what any path may answer, because nothing has looked at the path yet. */
+/** `components.responses`: responses that are not specific to one path. */
 export const sharedResponses: Readonly<Record<string, Response>> = {
   NotFound: {
     description: `${
       sentence(errors.not_found.condition)
-    } Paths are compared as they are, without a slash at the end.`,
+    } Paths must match exactly, without a trailing slash.`,
     headers: withHeaders("NoStore"),
     content: errorContent("not_found"),
   },
   TooManyReads: {
     description:
-      `Over ${
-        grouped(limits.publicRead.perMinute)
-      } reads a minute from one address, ${limits.publicRead.burst} at once; ` +
-      "the body has no `request_id`. Wait `Retry-After` seconds.",
+      `One IP address exceeded ${
+        formatCount(limits.publicRead.perMinute)
+      } reads per minute with bursts of ${limits.publicRead.burst}. ` +
+      "The body has no `request_id`. Wait `Retry-After` seconds.",
     headers: {
       ...withHeaders("NoStore", ...rateNames, "RetryAfter"),
-      ...sometimes("AllowOrigin"),
+      ...optionalHeaders("AllowOrigin"),
     },
-    content: jsonOf(ref("schemas", "ErrorBody"), { example: { error: "rate_limited" } }),
+    content: jsonContent(ref("schemas", "ErrorBody"), { example: { error: "rate_limited" } }),
   },
   ...Object.fromEntries(
     Object.entries(unreadErrors).map(([status, { code, condition }]) => [
-      unreadNames[Number(status) as keyof typeof unreadErrors],
+      preRoutingNames[Number(status) as keyof typeof unreadErrors],
       {
         description: sentence(condition),
         headers: {
           ...withHeaders("NoStore"),
-          // The one of them that a read answers by itself too.
-          ...(status === "503" ? { ...sometimes("AllowOrigin") } : {}),
+          // The handlers for reads also return this status.
+          ...(status === "503" ? { ...optionalHeaders("AllowOrigin") } : {}),
         },
         content: errorContent(code),
       },
@@ -249,61 +251,61 @@ export const sharedResponses: Readonly<Record<string, Response>> = {
   ),
 };
 
-/** What every operation answers besides its own. */
-export const everywhere: Readonly<Record<string, Node>> = {
+/** The responses that every operation has. */
+export const commonResponses: Readonly<Record<string, Node>> = {
   404: ref("responses", "NotFound"),
   ...Object.fromEntries(
-    Object.entries(unreadNames).map(([status, name]) => [status, ref("responses", name)]),
+    Object.entries(preRoutingNames).map(([status, name]) => [status, ref("responses", name)]),
   ),
 };
 
-/** What every public read answers besides its own. */
-export const ofEveryRead: Readonly<Record<string, Node>> = {
-  ...everywhere,
+/** The responses that every public read has. */
+export const readResponses: Readonly<Record<string, Node>> = {
+  ...commonResponses,
   405: {
     description: errorText(errors.method_not_allowed),
     headers: {
       ...withHeaders("NoStore"),
-      ...sometimes("AllowOrigin"),
-      Allow: fixed("The methods that the path serves.", "GET, HEAD"),
+      ...optionalHeaders("AllowOrigin"),
+      Allow: enumHeader("The methods that the path serves.", "GET, HEAD"),
     },
     content: errorContent("method_not_allowed"),
   },
   429: ref("responses", "TooManyReads"),
 };
 
-/** The headers of an answer that comes after the limit of the address. */
-export const rated: Headers = withHeaders("NoStore", ...rateNames);
+/** The headers of a response that is sent only after the limit per IP address has been checked. */
+export const rateLimitHeaders: Headers = withHeaders("NoStore", ...rateNames);
 
-/** Those of an answer that comes before the limits are looked at, or after. */
-export const perhapsRated: Headers = {
+/** The headers of a response that may also be sent before the limit per IP address has been checked. */
+export const optionalRateLimitHeaders: Headers = {
   ...withHeaders("NoStore"),
-  ...sometimes(...rateNames),
+  ...optionalHeaders(...rateNames),
 };
 
-/** What both key-gated posts may be answered with, and how each surface words it. */
+/** The error codes that the two POST operations with an API key share. */
 type SharedCode = Extract<
   ErrorCode,
   "unauthorized" | "method_not_allowed" | "body_too_large" | "rate_limited" | "not_accepting"
 >;
 
-/** The refusals of a key-gated post by status, without those that are about what is in it. */
+/** Describes, by status, the error responses to a POST with an API key, except those about its content. */
 export function gateResponses(
   rules: Readonly<Record<SharedCode, ErrorRule>>,
 ): Readonly<Record<string, Response>> {
-  const refused = (code: SharedCode, headers: Headers): Response => ({
+  const rejected = (code: SharedCode, headers: Headers): Response => ({
     description: errorText(rules[code]),
     headers,
     content: errorContent(code),
   });
   return {
-    401: refused("unauthorized", rated),
-    405: refused("method_not_allowed", {
-      ...rated,
-      Allow: fixed("The method that the path serves.", "POST"),
+    401: rejected("unauthorized", rateLimitHeaders),
+    405: rejected("method_not_allowed", {
+      ...rateLimitHeaders,
+      Allow: enumHeader("The method that the path serves.", "POST"),
     }),
-    413: refused("body_too_large", rated),
-    429: refused("rate_limited", { ...rated, ...withHeaders("RetryAfter") }),
-    503: refused("not_accepting", perhapsRated),
+    413: rejected("body_too_large", rateLimitHeaders),
+    429: rejected("rate_limited", { ...rateLimitHeaders, ...withHeaders("RetryAfter") }),
+    503: rejected("not_accepting", optionalRateLimitHeaders),
   };
 }

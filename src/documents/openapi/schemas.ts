@@ -1,9 +1,10 @@
 /**
- * The schemas of the OpenAPI document, from the tables that the validators use. This module is browser compatible.
+ * The schemas of the OpenAPI document, generated from the tables that the validators use. This module is browser
+ * compatible.
  *
- * They are written so that generated clients work, and go on working when an answer grows: one schema a shape, open
- * lists of values, no alternatives, no sets. `additionalProperties` stands only where further members are the point:
- * some generators make a map of a schema that has it, and send or read none of its members.
+ * Generated clients must keep working when a response gains members or values, so there are no enums except `status`, no
+ * `oneOf` and no `uniqueItems`. Some generators turn a schema with `additionalProperties` into a map and ignore its properties.
+ * Therefore, of the schemas with properties, only plans and plan items have it.
  */
 
 import { type ErrorCode, errors, type FormErrorCode, formErrors } from "../../contract/errors.ts";
@@ -19,24 +20,23 @@ import {
 } from "../../contract/fields.ts";
 import {
   attributionNames,
+  attributionSources,
   formExample,
   formKeyName,
   honeypotName,
   startedAtName,
 } from "../../contract/forms.ts";
-import { dollars, limits } from "../../contract/limits.ts";
+import { formatCents, limits } from "../../contract/limits.ts";
 import { intervals } from "../../contract/plans.ts";
 import { leadExamples, placeholders } from "../examples.ts";
 import { detailAbout } from "../guidance.ts";
-import { byName, type Node, oneOfToday, ref } from "./parts.ts";
+import { codeList } from "../markdown.ts";
+import { extensibleEnum, mapNames, type Node, ref } from "./parts.ts";
 
-/** Values that show how a field may look when it is sent. */
-const sent: Readonly<Record<string, unknown>> = JSON.parse(leadExamples.complete.body);
+/** Example values of the fields. */
+const exampleValues: Readonly<Record<string, unknown>> = JSON.parse(leadExamples.complete.body);
 
-/**
- * Something that is not white space. Chosen: the whole text, because some libraries match a pattern from the
- * beginning and some to the end.
- */
+/** Matches nonblank text. The pattern matches the whole string, because some libraries anchor patterns. */
 const notBlank = String.raw`^\s*\S[\s\S]*$`;
 
 function fieldSchema(name: FieldName): Node {
@@ -45,32 +45,35 @@ function fieldSchema(name: FieldName): Node {
     type: "string",
     maxLength: lengthMax,
     ...(required ? { pattern: notBlank } : { nullable: true }),
-    description: required ? `${description} Not blank.` : `${description} \`null\` counts as left out.`,
-    example: sent[name],
+    description: required
+      ? `${description} Must not be blank.`
+      : `${description} \`null\` counts as omitted.`,
+    example: exampleValues[name],
   };
 }
 
 const lead: Node = {
   type: "object",
   description:
-    "One sales lead. Lengths are counted in characters (Unicode code points), after white space is " +
-    "collapsed and trimmed. Members that are not listed here are kept, and flagged `extra_fields_preserved`.",
+    "A sales lead. Lengths are counted in characters (Unicode code points), after white space is trimmed and " +
+    "collapsed. Other members are preserved and flagged `extra_fields_preserved`.",
   required: requiredFields,
   properties: {
-    ...byName(fieldNames, fieldSchema),
+    ...mapNames(fieldNames, fieldSchema),
     cost: {
       type: "number",
       nullable: true,
       minimum: limits.costCentsMin / 100,
       maximum: limits.costCentsMax / 100,
-      description: `What the contact cost, in US dollars, rounded to cents: ${
-        dollars(limits.costCentsMin)
-      } to ${dollars(limits.costCentsMax)}. Leave it out when there is no charge; 0 is refused.`,
-      example: sent.cost,
+      description: `What the lead cost, in US dollars: ${formatCents(limits.costCentsMin)} to ${
+        formatCents(limits.costCentsMax)
+      }, rounded to cents. If the lead was free, omit this field; 0 is out of range.`,
+      example: exampleValues.cost,
     },
     extra: {
       type: "object",
-      description: "Reserved: do not send it. Its members are kept as further members of the lead.",
+      description:
+        "Reserved: do not send this field. Its members are preserved like other members that are not listed here.",
     },
   },
 };
@@ -78,11 +81,11 @@ const lead: Node = {
 const receivedAt: Node = {
   type: "string",
   format: "date-time",
-  description: "When it was accepted, in UTC.",
+  description: "The time of acceptance, in UTC.",
   example: placeholders.receivedAt,
 };
 
-/** Closed for good: SPEC, Lead acknowledgement. */
+/** The schema of `status`, the only enum. Source: SPEC, Lead acknowledgement. */
 const status: Node = {
   type: "string",
   enum: ["accepted", "duplicate"],
@@ -92,13 +95,13 @@ const status: Node = {
 const acknowledgement: Node = {
   type: "object",
   description:
-    "The lead is on disk. Of a duplicate, `event_id`, `received_at` and `flags` are those of the first.",
+    "The lead is on disk. A duplicate has the `event_id`, `received_at` and `flags` of the first lead.",
   required: ["event_id", "status", "received_at", "source", "flags"],
   properties: {
     event_id: {
       type: "string",
       minLength: 1,
-      description: "Names the lead. Opaque; sorts by time of acceptance. Keep it with your lead.",
+      description: "Identifies the lead. Opaque; sorts by time of acceptance. Store it with your lead.",
       example: placeholders.eventId,
     },
     status,
@@ -107,19 +110,20 @@ const acknowledgement: Node = {
     flags: {
       type: "array",
       description:
-        "Observations, never errors. Empty when there are none. There may be new ones: ignore what you do not know.",
-      items: oneOfToday(flagNames),
+        "Observations, never errors. Empty if there are none. New flags may be added: ignore those that you do not know.",
+      items: extensibleEnum(flagNames),
     },
   },
 };
 
 const submission: Node = {
   type: "object",
-  description:
-    `Whatever the form collects, flat: text, numbers, \`true\`, \`false\` or \`null\`. \`${honeypotName}\` is the field that ` +
-    `people do not see; \`page_url\` and \`referrer\` are where ${
-      attributionNames.map((name) => `\`${name}\``).join(", ")
-    } are read from; \`${startedAtName}\` says when the form was opened; \`${formKeyName}\` is ignored.`,
+  description: "The fields of the form, as a flat object: text, numbers, `true`, `false` or `null`. " +
+    `\`${honeypotName}\` is the honeypot, a field that people do not see. ${
+      codeList(attributionNames)
+    } are read from ` +
+    `${codeList(attributionSources)}. \`${startedAtName}\` is the time when the visitor opened the form. ` +
+    `\`${formKeyName}\` is ignored.`,
   additionalProperties: true,
   example: formExample,
 };
@@ -127,14 +131,14 @@ const submission: Node = {
 const submissionAcknowledgement: Node = {
   type: "object",
   description:
-    "The submission is on disk. Of a duplicate, `submission_id` and `received_at` are those of the first.",
+    "The submission is on disk. A duplicate has the `submission_id` and `received_at` of the first submission.",
   required: ["status", "submission_id", "received_at"],
   properties: {
     status,
     submission_id: {
       type: "string",
       minLength: 1,
-      description: "Names the submission. Opaque; sorts by time of acceptance.",
+      description: "Identifies the submission. Opaque; sorts by time of acceptance.",
       example: placeholders.eventId,
     },
     received_at: receivedAt,
@@ -146,35 +150,35 @@ const errorCodes = [...new Set([...Object.keys(errors), ...Object.keys(formError
   | FormErrorCode
 )[];
 
-/** Every error of every surface. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+/** The schema of the error body on every surface. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
 const errorBody: Node = {
   type: "object",
   description:
-    "Why nothing was promised. `error` and the status say what to do; the rest is for people and for support.",
+    "Why the request was not accepted. `error` and the status determine what to do; the other members help to find the cause.",
   required: ["error"],
   properties: {
-    error: oneOfToday(errorCodes, {
+    error: extensibleEnum(errorCodes, {
       minLength: 1,
-      description: "Machine code.",
+      description: "The machine-readable error code.",
       example: "validation_failed",
     }),
     request_id: {
       type: "string",
       description:
-        "The request's id, as in the `X-Request-Id` header. Quote it to support. Not on 413, nor on the 429 of an address.",
+        "The request ID, as in the `X-Request-Id` header. Give it to support. Absent from a 413, and from a 429 for the limit per IP address.",
       example: placeholders.requestId,
     },
     fields: {
       type: "object",
       description:
-        "Every failing field with its reason: on 422 of the intake, and on 400 `missing_required` of the forms. A header " +
-        "that fails is named here too.",
-      additionalProperties: oneOfToday(reasons),
+        "Every failing field with its reason, on 422 from the intake and 400 `missing_required` from the forms. Also names " +
+        "a failing header.",
+      additionalProperties: extensibleEnum(reasons),
       example: { last_name: "required", zip: "too_long", cost: "out_of_range" },
     },
     detail: {
       type: "string",
-      description: `On 400, 401 and 422, perhaps: ${detailAbout}`,
+      description: `Optional, on 400, 401 and 422: ${detailAbout}`,
       example: "cost is a string; a number is needed, without quotes",
     },
   },
@@ -186,18 +190,18 @@ const vocabulary: Node = {
   properties: {
     project_area: {
       type: "array",
-      description: "The terms in use now, in alphabetical order. Both statuses are accepted alike.",
+      description: "The terms in use, in alphabetical order. Terms are accepted regardless of their status.",
       items: ref("schemas", "VocabularyTerm"),
     },
     project_service: {
       type: "array",
       description: "The closed list of services.",
-      items: oneOfToday(projectServices),
+      items: extensibleEnum(projectServices),
     },
     required: {
       type: "array",
       description: "The required fields of a lead.",
-      items: oneOfToday(requiredFields),
+      items: extensibleEnum(requiredFields),
     },
   },
 };
@@ -207,7 +211,7 @@ const vocabularyTerm: Node = {
   required: ["area", "status"],
   properties: {
     area: { type: "string", minLength: 1, maxLength: fields.project_area.lengthMax, example: "kitchen" },
-    status: oneOfToday(Object.keys(vocabularyStatuses), {
+    status: extensibleEnum(Object.keys(vocabularyStatuses), {
       description: Object.entries(vocabularyStatuses).map(([name, about]) => `\`${name}\`: ${about}`).join(
         " ",
       ),
@@ -220,25 +224,30 @@ const health: Node = {
   type: "object",
   required: ["ok", "pending", "dead", "store_writable"],
   properties: {
-    ok: { type: "boolean", description: "Leads are being taken." },
-    pending: { type: "integer", minimum: 0, description: "Accepted leads that are still to be delivered." },
-    dead: { type: "integer", minimum: 0, description: "Accepted leads that wait for an operator." },
-    store_writable: { type: "boolean", description: "A write succeeded within the last seconds." },
+    ok: { type: "boolean", description: "Whether the service accepts leads." },
+    pending: { type: "integer", minimum: 0, description: "The number of accepted leads not delivered yet." },
+    dead: { type: "integer", minimum: 0, description: "The number of accepted leads that need an operator." },
+    store_writable: { type: "boolean", description: "Whether the store accepts writes." },
   },
 };
 
-/** A plan's further members are the customer's data, to be preserved: SPEC, Plan. */
+/** The schema of a plan. Clients should preserve unknown members. Source: SPEC, Plan. */
 const plan: Node = {
   type: "object",
-  description: "A subscription plan. Further members are data: keep them, and do not fail on them.",
+  description: "A subscription plan. Preserve members that you do not know, and do not fail on them.",
   required: ["slug", "name", "customer", "amount_cents", "interval", "items"],
   properties: {
     slug: { type: "string", minLength: 1, description: "The plan's identifier.", example: "starter" },
-    name: { type: "string", description: "Its name.", example: "Starter" },
-    customer: { type: "string", description: "The customer that it belongs to.", example: "acme" },
-    amount_cents: { type: "integer", minimum: 0, description: "US cents an interval.", example: 4900 },
-    interval: oneOfToday(intervals, { description: "The billing interval.", example: "month" }),
-    items: { type: "array", description: "What it includes.", items: ref("schemas", "PlanItem") },
+    name: { type: "string", description: "The plan's name.", example: "Starter" },
+    customer: { type: "string", description: "The customer that the plan belongs to.", example: "acme" },
+    amount_cents: {
+      type: "integer",
+      minimum: 0,
+      description: "The price per interval, in US cents.",
+      example: 4900,
+    },
+    interval: extensibleEnum(intervals, { description: "The billing interval.", example: "month" }),
+    items: { type: "array", description: "What the plan includes.", items: ref("schemas", "PlanItem") },
   },
   additionalProperties: true,
 };
@@ -248,7 +257,7 @@ const planItem: Node = {
   required: ["title", "detail"],
   properties: {
     title: { type: "string", example: "Leads" },
-    detail: { type: "string", example: "Up to 100 a month" },
+    detail: { type: "string", example: "Up to 100 per month" },
   },
   additionalProperties: true,
 };

@@ -1,20 +1,20 @@
-/** Explains a score to the operator: the heaviest signs and words. This module is browser compatible. */
+/** Explains a spam score by the signals and words with the highest weights. This module is browser compatible. */
 
 import { type Family, readFeatures } from "./features.ts";
 import {
   foldedCodes,
-  leastCounts,
   type Lessons,
-  strengthOf,
-  textsOf,
+  minimumCounts,
+  scoredTexts,
+  signalStrength,
+  signalWeight,
   weightAt,
-  weightOfSign,
 } from "./model.ts";
-import { readSubmission, type Submission } from "./reading.ts";
+import { parseSubmission, type Submission } from "./parse.ts";
 import type { SpamReasonName } from "./reasons.ts";
-import { signsOf } from "./score.ts";
+import { findSignals } from "./score.ts";
 
-/** A share, in whole percent, of everything that indicates spam. */
+/** A signal or phrase, with its share of the evidence for spam as a whole percentage. */
 export type Share =
   & { readonly percent: number }
   & ({ readonly reason: SpamReasonName } | { readonly words: string });
@@ -22,46 +22,49 @@ export type Share =
 const sharesMax = 6;
 const phraseWordsMax = 5;
 const phraseLengthMax = 100;
-/** Only the beginning of a longer text is explained. */
-const explainedMax = 8_000;
+/** The number of characters at the start of a text that are explained. */
+const explainedLengthMax = 8_000;
 
-/** The heaviest signs and phrases, heaviest first, at most six. `receivedAtMs` is by the server's clock. */
+/** Returns up to six signals and phrases, highest share first. `receivedAtMs` is by the server's clock. */
 export function explainScore(
   submission: Submission,
   receivedAtMs: number,
   lessons: Lessons,
 ): readonly Share[] {
-  const reading = readSubmission(submission);
-  const { messages, answers } = textsOf(reading);
-  const texts = [...messages, ...answers].map((text) => text.slice(0, explainedMax));
-  const found = [
-    ...signsOf(reading, submission, { receivedAtMs })
-      .map((sign) => ({ weight: weightOfSign(sign) * strengthOf(sign[1]), share: { reason: sign[0] } })),
-    ...texts.flatMap((text) => phrasesOf(foldedCodes(text), lessons)),
+  const parsed = parseSubmission(submission);
+  const { messages, answers } = scoredTexts(parsed);
+  const texts = [...messages, ...answers].map((text) => text.slice(0, explainedLengthMax));
+  const evidence = [
+    ...findSignals(parsed, submission, { receivedAtMs })
+      .map((signal) => ({
+        weight: signalWeight(signal) * signalStrength(signal[1]),
+        share: { reason: signal[0] },
+      })),
+    ...texts.flatMap((text) => spamPhrases(foldedCodes(text), lessons)),
   ].filter(({ weight }) => weight > 0);
-  const all = found.reduce((sum, { weight }) => sum + weight, 0);
-  return found.sort((a, b) => b.weight - a.weight).slice(0, sharesMax)
+  const total = evidence.reduce((sum, { weight }) => sum + weight, 0);
+  return evidence.sort((a, b) => b.weight - a.weight).slice(0, sharesMax)
     .map(({ weight, share }) => ({
-      percent: Math.round(100 * weight / all),
-      ...("words" in share ? { words: spelledAs(share.words, texts) } : share),
+      percent: Math.round(100 * weight / total),
+      ...("words" in share ? { words: originalSpelling(share.words, texts) } : share),
     }))
     .filter(({ percent }) => percent > 0);
 }
 
-/** Folded phrases that indicate spam. */
-function phrasesOf(codes: Uint16Array, lessons: Lessons) {
+/** Returns the folded phrases that indicate spam. */
+function spamPhrases(codes: Uint16Array, lessons: Lessons) {
   const words: { readonly from: number; readonly to: number; weight: number }[] = [];
   const weights: { readonly word: number; readonly weight: number; readonly family: Family }[] = [];
   readFeatures(codes, codes.length, {
-    feature(place, family, from, to, hash) {
+    feature(bucket, family, from, to, hash) {
       if (to !== words.at(-1)?.to) words.push({ from, to, weight: 0 });
-      const taught = family === 0 ? lessons.get(hash) ?? 0 : 0;
-      weights.push({ word: words.length - 1, weight: weightAt(place) + taught, family });
+      const learned = family === 0 ? lessons.get(hash) ?? 0 : 0;
+      weights.push({ word: words.length - 1, weight: weightAt(bucket) + learned, family });
     },
     word() {},
   });
-  const strengths = leastCounts.map((least, family) =>
-    1 / Math.sqrt(Math.max(least, weights.filter((one) => one.family === family).length))
+  const strengths = minimumCounts.map((minimum, family) =>
+    1 / Math.sqrt(Math.max(minimum, weights.filter((weight) => weight.family === family).length))
   );
   for (const { word, weight, family } of weights) {
     (words[word] as { weight: number }).weight += weight * (strengths[family] as number);
@@ -82,10 +85,10 @@ function phrasesOf(codes: Uint16Array, lessons: Lessons) {
   return phrases;
 }
 
-/** A folded phrase as a text spells it. */
-function spelledAs(phrase: string, texts: readonly string[]): string {
+/** Returns a folded phrase as spelled in the texts, or its folded words if no text contains it. */
+function originalSpelling(phrase: string, texts: readonly string[]): string {
   const words = phrase.trim().split(/[ .@]+/);
   const spelling = new RegExp(words.join("[^\\p{L}\\p{N}]+"), "iu");
-  return texts.map((text) => spelling.exec(text)?.[0]).find((found) => found !== undefined) ??
+  return texts.map((text) => spelling.exec(text)?.[0]).find((match) => match !== undefined) ??
     words.join(" ");
 }

@@ -1,11 +1,11 @@
-/** Recognizes random letters by their sequence. This module is browser compatible. */
+/** Recognizes random letters by pairs of letters that are rare in words. This module is browser compatible. */
 
-import { fieldsOf, type ReadField, type Reading } from "./reading.ts";
-import type { Sign } from "./reasons.ts";
+import { fieldsWithRole, type ParsedField, type ParsedSubmission } from "./parse.ts";
+import type { Signal } from "./reasons.ts";
 
 /**
- * The letters that follow each letter in English and Spanish words and in names common in the United States and
- * Canada, whatever their origin. Random letters break it at every second step.
+ * The letters that follow each letter in English and Spanish words, and in common names in the United States and Canada.
+ * About a quarter of all pairs of letters are not listed.
  */
 const followers: Readonly<Record<string, string>> = {
   a: "abcdefghijklmnopqrstuvwxyz",
@@ -42,39 +42,39 @@ const letters = /^[a-z]+$/;
 const vowel = /[aeiouy]/;
 const vowels = /[aeiouy]/g;
 const consonantRun = /[bcdfghjklmnpqrstvwxz]{6,}/;
-/** Only the beginning of a longer word counts. */
+/** The number of letters at the start of a word that are examined. */
 const lettersMax = 40;
 
-/** Random letters in names, answers and messages. */
-export function gibberishSigns(reading: Reading): readonly Sign[] {
-  const names = fieldsOf(reading, "name");
-  const texts = fieldsOf(reading, "message", "answer", "company", "place");
+/** Returns the signals for random letters in names and in other text fields. */
+export function gibberishSignals(parsed: ParsedSubmission): readonly Signal[] {
+  const names = fieldsWithRole(parsed, "name");
+  const texts = fieldsWithRole(parsed, "message", "answer", "company", "place");
   return [
     ["gibberish_name", names.some(({ words }) => words.some((word) => isGibberish(word)))],
     ["gibberish_text", texts.filter(isRandom).length],
   ];
 }
 
-/** At least half of the words: a single strange one is a brand or a typo. */
-function isRandom({ words }: ReadField): boolean {
-  const found = words.filter((word) => isGibberish(word, { alone: words.length <= 3 })).length;
-  return found > 0 && found * 2 >= words.length;
+/** Whether at least half of the words are random letters; a single one may be a brand or a typo. */
+function isRandom({ words }: ParsedField): boolean {
+  const count = words.filter((word) => isGibberish(word, { isShortText: words.length <= 3 })).length;
+  return count > 0 && count * 2 >= words.length;
 }
 
-/** Whether a folded word is random letters; one `alone` in a message needs fewer signs than a name. */
-export function isGibberish(word: string, options: { readonly alone?: boolean } = {}): boolean {
+/** Whether a folded word consists of random letters. In a short text, a smaller share of rare pairs suffices. */
+export function isGibberish(word: string, options: { readonly isShortText?: boolean } = {}): boolean {
   if (word.length < 4 || !letters.test(word)) return false;
   const start = word.slice(0, lettersMax);
   if (keyboardWalk.test(start)) return true;
   if (word.length < 5) return false;
-  let rare = 0;
+  let rarePairs = 0;
   for (let at = 1; at < start.length; at++) {
-    if (!(followers[start.charAt(at - 1)] as string).includes(start.charAt(at))) rare++;
+    if (!(followers[start.charAt(at - 1)] as string).includes(start.charAt(at))) rarePairs++;
   }
-  const share = rare / (start.length - 1);
-  if (rare >= 3 && share >= 0.27 || rare >= 2 && share >= 0.4) return true;
-  if (options.alone === true && rare >= 2 && share >= 0.18) return true;
+  const share = rarePairs / (start.length - 1);
+  if (rarePairs >= 3 && share >= 0.27 || rarePairs >= 2 && share >= 0.4) return true;
+  if (options.isShortText === true && rarePairs >= 2 && share >= 0.18) return true;
   if (start.length >= 7 && !vowel.test(start)) return true;
   const vowelShare = (start.match(vowels)?.length ?? 0) / start.length;
-  return start.length >= 8 && rare >= 1 && (vowelShare < 0.15 || consonantRun.test(start));
+  return start.length >= 8 && rarePairs >= 1 && (vowelShare < 0.15 || consonantRun.test(start));
 }

@@ -1,37 +1,37 @@
-/** Learns words from the verdicts of operators. This module is browser compatible. */
+/** Learns the weights of words from operators' labels. This module is browser compatible. */
 
 import { readFeatures } from "./features.ts";
-import { commonPlaces, foldedCodes, type Lessons, textsOf } from "./model.ts";
-import { readSubmission, type Submission } from "./reading.ts";
+import { commonBuckets, foldedCodes, type Lessons, scoredTexts } from "./model.ts";
+import { parseSubmission, type Submission } from "./parse.ts";
 import { scoreSubmission } from "./score.ts";
 
-/** The total error, in points, of the scores of submissions with a word or pair, by its hash. */
+/** A word or pair of words, with the total scoring errors, in points, for labeled submissions that contain it. */
 export interface Lesson {
   readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
 
-/** Chosen: 3 senders, so that one click moves nothing, and nothing stored identifies a sender. */
+/** The minimum number of senders of a learned word. Chosen: 3, so that no lesson depends on, or identifies, one sender. */
 const sendersMin = 3;
-/** A weight is at half of its maximum after so many errors of 100 points. */
-const half = 4;
+/** The number of 100-point errors, all with the same label, that give a weight half of its maximum. */
+const errorsForHalf = 4;
 const weightMax = 8;
-/** Only the beginning of a longer text counts. */
+/** The number of characters at the start of a text that are counted. */
 const textLengthMax = 4_000;
 
-/** Counts labelled submissions by the hashes of their words. */
+/** Counts labeled submissions by the hashes of their words. */
 export class LessonCounts {
   readonly #senders = new Set<string>();
   readonly #counts = new Map<number, { ham: number; spam: number; senders: number }>();
 
-  /** Submissions of one sender with the same verdict count once. */
+  /** Counts a submission, unless one from the same sender with the same label has been counted. */
   add(submission: Submission, { isSpam, sender }: { isSpam: boolean; sender: string }): void {
-    const once = `${isSpam} ${sender}`;
-    if (this.#senders.has(once)) return;
-    this.#senders.add(once);
+    const key = `${isSpam} ${sender}`;
+    if (this.#senders.has(key)) return;
+    this.#senders.add(key);
     const { score } = scoreSubmission(submission, { blocked: [], receivedAtMs: 0 });
-    for (const hash of hashesOf(submission)) {
+    for (const hash of wordHashes(submission)) {
       const count = this.#counts.get(hash) ?? { ham: 0, spam: 0, senders: 0 };
       this.#counts.set(hash, count);
       count.senders++;
@@ -40,21 +40,21 @@ export class LessonCounts {
     }
   }
 
-  /** Words that enough senders have used. */
+  /** The lessons for the words that enough senders have used. */
   get lessons(): Lesson[] {
     return [...this.#counts].filter(([, { senders }]) => senders >= sendersMin)
       .map(([hash, { ham, spam }]) => ({ hash, ham, spam }));
   }
 }
 
-function hashesOf(submission: Submission): ReadonlySet<number> {
+function wordHashes(submission: Submission): ReadonlySet<number> {
   const hashes = new Set<number>();
-  const { messages, answers } = textsOf(readSubmission(submission));
+  const { messages, answers } = scoredTexts(parseSubmission(submission));
   for (const text of [...messages, ...answers]) {
     const folded = foldedCodes(text.slice(0, textLengthMax));
     readFeatures(folded, folded.length, {
-      feature(place, family, _from, _to, hash) {
-        if (family === 0 && !commonPlaces.has(place)) hashes.add(hash);
+      feature(bucket, family, _from, _to, hash) {
+        if (family === 0 && !commonBuckets.has(bucket)) hashes.add(hash);
       },
       word() {},
     });
@@ -62,9 +62,11 @@ function hashesOf(submission: Submission): ReadonlySet<number> {
   return hashes;
 }
 
-/** Weights in log-odds; negative for words of released submissions. */
-export function weighLessons(lessons: readonly Lesson[]): Lessons {
+/** Computes the words' weights in log-odds; a weight is negative if most of the errors are on legitimate submissions. */
+export function lessonWeights(lessons: readonly Lesson[]): Lessons {
   return new Map(
-    lessons.map(({ hash, ham, spam }) => [hash, weightMax * (spam - ham) / (ham + spam + 100 * half)]),
+    lessons.map((
+      { hash, ham, spam },
+    ) => [hash, weightMax * (spam - ham) / (ham + spam + 100 * errorsForHalf)]),
   );
 }

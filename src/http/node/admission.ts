@@ -1,77 +1,72 @@
-/**
- * Which clients a listener serves that asks for client certificates. The TLS layer checks a certificate once, at the
- * handshake; a connection lives on for as long as its client likes.
- */
+/** Checks client certificates again before each request, because a connection can outlive its certificate or CA. */
 
 import type { PeerCertificate, TLSSocket } from "node:tls";
 
-/** Bounds the remembered certificates; a private authority issues few. */
+/** The maximum number of remembered certificates; a private CA issues few. */
 const knownMax = 1_000;
 
-/** Options of {@linkcode Admission}. */
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** Returns the reason to refuse a certificate, or `null`. */
   readonly admit: (certificate: PeerCertificate) => string | null;
-  /** The wall clock, for expiry. */
+  /** The wall clock. */
   readonly nowMs: () => number;
 }
 
-interface Pass {
+interface Admitted {
   readonly expiresAtMs: number;
-  /** The version of the authorities at admission. */
-  readonly generation: number;
+  /** The version of the trusted CAs at the handshake. */
+  readonly caVersion: number;
 }
 
-/** Admits connections by client certificate and revalidates them. */
 export class Admission {
   readonly #options: AdmissionOptions;
-  readonly #passes = new WeakMap<object, Pass>();
-  /** Fingerprints seen in a full handshake under the current authorities. */
+  readonly #admitted = new WeakMap<object, Admitted>();
+  /** The fingerprints of certificates that passed a full handshake with the current CAs. */
   readonly #known = new Set<string>();
-  #generation = 0;
+  #caVersion = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
-  /** Admits a connection after its handshake; returns the reason otherwise. */
+  /** Admits a connection after its handshake; returns the reason to refuse it, or `null`. */
   admit(socket: TLSSocket): string | null {
     const certificate = socket.getPeerCertificate();
-    const fault = this.#faultOf(socket, certificate);
-    if (fault !== null) return fault;
+    const reason = this.#reasonToRefuse(socket, certificate);
+    if (reason !== null) return reason;
     if (this.#known.size < knownMax) this.#known.add(certificate.fingerprint256);
-    this.#passes.set(socket, {
+    this.#admitted.set(socket, {
       expiresAtMs: Date.parse(certificate.valid_to),
-      generation: this.#generation,
+      caVersion: this.#caVersion,
     });
     return null;
   }
 
-  /** Whether the connection's certificate is still valid. */
+  /** Whether the connection was admitted under the current CAs and its certificate has not expired. */
   isValid(socket: object): boolean {
-    const pass = this.#passes.get(socket);
-    return pass !== undefined && pass.generation === this.#generation &&
-      this.#options.nowMs() < pass.expiresAtMs;
+    const admitted = this.#admitted.get(socket);
+    return admitted !== undefined && admitted.caVersion === this.#caVersion &&
+      this.#options.nowMs() < admitted.expiresAtMs;
   }
 
-  /** Switches to new authorities; all earlier admissions end. */
-  renew(): void {
-    this.#generation += 1;
+  /** Invalidates all connections; call it when the trusted CAs change. */
+  revokeAll(): void {
+    this.#caVersion += 1;
     this.#known.clear();
   }
 
-  #faultOf(socket: TLSSocket, certificate: PeerCertificate): string | null {
-    // Defense in depth: the TLS layer refuses these already.
+  #reasonToRefuse(socket: TLSSocket, certificate: PeerCertificate): string | null {
+    // Defense in depth: TLS refuses such a client already.
     if (!socket.authorized) return "not_authorized";
-    // A resumed session relies on an earlier handshake; the client retries with a full one.
+    // A resumed session skips the certificate check; the client retries with a full handshake.
     if (socket.isSessionReused() && !this.#known.has(certificate.fingerprint256)) return "resumed";
     return this.#options.admit(certificate);
   }
 }
 
-/** The common name, DNS names and URIs of a certificate. */
+/** Returns the common name, DNS names and URIs in a certificate. */
 export function namesOf(certificate: PeerCertificate): string[] {
-  // A value with a comma or quote arrives as a JSON string and matches no name.
+  // Node quotes a value that contains a comma or a quotation mark; such a value is skipped.
   const alternative = (certificate.subjectaltname ?? "").split(", ")
     .flatMap((entry) => /^(?:DNS|URI):([^"]+)$/.exec(entry)?.[1] ?? []);
   const common: unknown = certificate.subject.CN;

@@ -1,43 +1,37 @@
-/** Tracks connections and requests of a listener: their timeouts and ends. */
+/** A listener's connections and requests, with their timeouts. */
 
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { Deadlines } from "../deadlines.ts";
-import { type Reputation, Slots, UnreadResponses } from "./defences/by_address.ts";
-import type { Turn } from "./defences/by_connection.ts";
+import { type Reputation, Slots, UnreadResponses } from "./defenses/by_address.ts";
+import type { QueuedRequest } from "./defenses/by_connection.ts";
 import type { Edge } from "./edge.ts";
 import { type OpenExchange, ServerConnection } from "./server_connection.ts";
 
-/** Callbacks for expired connections. */
-interface Ends {
-  readonly end: (connection: ServerConnection) => void;
-  readonly destroy: (connection: ServerConnection) => void;
-}
-
-/** Waiting connections, each in at most one list. */
+/** The timeouts of connections without an open request; each connection is in at most one list. */
 class Timeouts {
-  /** HTTP/1 connections without a request yet. */
+  /** HTTP/1 connections before their first request. */
   readonly fresh: Deadlines<ServerConnection>;
-  /** HTTP/2 sessions without a request yet. */
+  /** HTTP/2 sessions before their first request. */
   readonly freshSessions: Deadlines<ServerConnection>;
   /** Connections between requests. */
   readonly idle: Deadlines<ServerConnection>;
-  /** Idle connections while the listener closes. */
+  /** Connections without a request during shutdown. */
   readonly lingering: Deadlines<ServerConnection>;
-  /** Closing connections; a client that does not read must not keep them. */
-  readonly ending: Deadlines<ServerConnection>;
+  /** Connections that wait for the client to read the last response and close. */
+  readonly closing: Deadlines<ServerConnection>;
 
   constructor({ bounds }: Edge) {
     const { headersTimeoutMs, sweepIntervalMs } = bounds;
-    // A backstop: Node ends silent connections, and slow headers with 408, first.
+    // A backstop: Node's own header timeout expires sooner.
     this.fresh = new Deadlines(2 * (headersTimeoutMs + sweepIntervalMs));
     this.freshSessions = new Deadlines(headersTimeoutMs);
     this.idle = new Deadlines(bounds.idleTimeoutMs);
     this.lingering = new Deadlines(bounds.lingerTimeoutMs);
-    this.ending = new Deadlines(bounds.discardTimeoutMs);
+    this.closing = new Deadlines(bounds.discardTimeoutMs);
   }
 
-  opened(connection: ServerConnection, nowMs: number): void {
+  add(connection: ServerConnection, nowMs: number): void {
     (connection.isHttp2 ? this.freshSessions : this.fresh).add(connection, nowMs);
   }
 
@@ -46,10 +40,10 @@ class Timeouts {
     this.freshSessions.remove(connection);
     this.idle.remove(connection);
     this.lingering.remove(connection);
-    this.ending.remove(connection);
+    this.closing.remove(connection);
   }
 
-  /** Keeps the connection for one more request while the listener closes, unless it is ending. */
+  /** Gives a fresh or idle HTTP/1 connection a short time for one more request during shutdown. */
   linger(connection: ServerConnection, nowMs: number): void {
     const { list } = connection.deadline ?? {};
     if (list !== this.fresh && list !== this.idle) return;
@@ -57,40 +51,39 @@ class Timeouts {
     this.lingering.add(connection, nowMs);
   }
 
-  /** Ends expired connections, unless an unread request has arrived. */
-  sweep(nowMs: number, { end, destroy }: Ends): void {
-    const endUnused = (connection: ServerConnection): void =>
+  /** Closes the expired connections, except those whose next request has arrived. */
+  sweep(nowMs: number, close: (connection: ServerConnection) => void): void {
+    const destroy = (connection: ServerConnection): void => connection.destroy();
+    const closeIfIdle = (connection: ServerConnection): void =>
       afterReading(() => {
-        const { isQuiet, isClosed, deadline } = connection;
-        if (isQuiet && !isClosed && deadline === null) end(connection);
+        const { isIdle, isClosed, deadline } = connection;
+        if (isIdle && !isClosed && deadline === null) close(connection);
       });
     this.fresh.sweep(nowMs, destroy);
     this.freshSessions.sweep(nowMs, destroy);
-    this.idle.sweep(nowMs, endUnused);
-    this.lingering.sweep(nowMs, endUnused);
-    this.ending.sweep(nowMs, destroy);
+    this.idle.sweep(nowMs, closeIfIdle);
+    this.lingering.sweep(nowMs, closeIfIdle);
+    this.closing.sweep(nowMs, destroy);
   }
 }
 
-/** Calls back after pending input is read: a busy process reads requests late. */
+/** Runs `call` after pending input has been read: within two turns of the event loop, which runs due timers first. */
 function afterReading(call: () => void): void {
-  // Input that becomes ready in one turn is read in the next.
   setImmediate(() => setImmediate(call));
 }
 
-/** Ignored: an error closes the connection. */
+/** Ignores an error event; the `close` event that follows is handled. */
 function ignore(): void {}
 
-/** The open connections and requests of a listener, with their time bounds. */
 export class Connections {
   readonly edge: Edge;
-  /** Set by {@linkcode drain}: every response closes its connection. */
+  /** Whether the listener is shutting down, so that responses close their connection. */
   isDraining = false;
-  /** Requests being read or handled. */
+  /** Requests that are being read or handled, and responses that are sent in one write. */
   readonly requests: Deadlines<OpenExchange>;
-  /** Responses to slow readers. */
+  /** Responses that are streamed, or sent after a timeout. */
   readonly stalls: Deadlines<OpenExchange>;
-  /** Answered requests whose remaining body is discarded. */
+  /** Early responses, whose requests are being discarded. */
   readonly discards: Deadlines<OpenExchange>;
   readonly #timeouts: Timeouts;
   readonly #all = new Map<object, ServerConnection>();
@@ -98,7 +91,7 @@ export class Connections {
   readonly #unread: UnreadResponses;
   readonly #sweeper: ReturnType<typeof setInterval>;
   #exchanges = 0;
-  #emptied: (() => void) | null = null;
+  #resolveDrained: (() => void) | null = null;
   #drained: Promise<void> | null = null;
 
   constructor(edge: Edge) {
@@ -114,190 +107,186 @@ export class Connections {
     this.#sweeper.unref();
   }
 
-  /** Takes a slot for an accepted socket; returns its address and reputation. */
-  accepted(socket: Socket): { readonly key: string; readonly reputation: Reputation } {
-    // Node removes its own listener with its parser; a reset after CONNECT would end the process.
+  /** Registers an accepted socket; returns the key and the reputation of its address. */
+  onAccepted(socket: Socket): { readonly key: string; readonly reputation: Reputation } {
+    // Node removes its own listener together with the parser; an unhandled reset after CONNECT would end the process.
     socket.on("error", ignore);
-    const { key, reputation } = this.#slots.take(socket);
-    socket.once("close", () => this.#settle());
-    return { key, reputation };
+    const accepted = this.#slots.add(socket);
+    socket.once("close", () => this.#resolveIfDrained());
+    return accepted;
   }
 
-  begun(socket: Socket): void {
-    this.#slots.begun(socket);
+  onHandshakeStarted(socket: Socket): void {
+    this.#slots.onHandshakeStarted(socket);
   }
 
-  /** Registers a connection that is ready for requests over `socket`. */
-  opened(transport: Socket | ServerHttp2Session, socket: Socket): ServerConnection {
+  /** Registers a connection over `socket` that is ready for requests. */
+  onConnected(transport: Socket | ServerHttp2Session, socket: Socket): ServerConnection {
     const connection = new ServerConnection(transport, this.edge.peer(socket.remoteAddress));
-    this.#slots.opened(socket, connection);
+    this.#slots.onConnected(socket, connection);
     this.#all.set(transport, connection);
     if (this.isDraining) this.#timeouts.lingering.add(connection, performance.now());
-    else this.#timeouts.opened(connection, performance.now());
-    transport.once("close", () => this.#closed(connection));
+    else this.#timeouts.add(connection, performance.now());
+    transport.once("close", () => this.#onClosed(connection));
     transport.on("error", ignore);
     const { peer } = connection;
     const streamsMax = this.#unread.streamsMax(peer, this.#slots.sessionsOf(peer));
-    if (streamsMax < this.edge.bounds.streamsMax) connection.restrict(streamsMax);
+    if (streamsMax < this.edge.bounds.streamsMax) connection.limitStreams(streamsMax);
     return connection;
   }
 
-  /** Records that a connection was ended for abuse. */
   markAbusive(transport: object): void {
     const connection = this.find(transport);
     if (connection !== undefined) this.#slots.markAbusive(connection.peer);
   }
 
-  /** Finds the connection of a socket or session. */
   find(transport: object): ServerConnection | undefined {
     return this.#all.get(transport);
   }
 
-  began(exchange: OpenExchange): void {
+  onRequest(exchange: OpenExchange): void {
     const { connection } = exchange;
     if (connection.exchanges.size === 0) this.#timeouts.remove(connection);
     connection.exchanges.add(exchange);
-    connection.hasAsked = true;
+    connection.hasSentRequest = true;
     this.#exchanges++;
     this.requests.add(exchange, exchange.startedMs);
   }
 
-  /** Queues an HTTP/1 request behind an open one. */
-  queued(connection: ServerConnection, turn: Turn): void {
-    if (connection.waiting < this.edge.bounds.pipelinedMax) connection.turns?.add(turn);
-    else connection.overrun();
+  /** Queues an HTTP/1 request behind the current one; drops the pipeline if its queue is full. */
+  enqueue(connection: ServerConnection, queued: QueuedRequest): void {
+    if (connection.queuedRequests < this.edge.bounds.pipelinedMax) connection.pipeline?.add(queued);
+    else connection.dropPipeline();
   }
 
-  /** Records a response (or piece) passed to the connection. */
-  given(exchange: OpenExchange): void {
+  /** Counts an HTTP/2 response as unread when part of it is written; may evict a connection. */
+  onWrite(exchange: OpenExchange): void {
     if (!exchange.connection.isHttp2) return;
-    const expelled = this.#unread.given(exchange);
-    if (expelled === null) return;
-    if (expelled.isAbusive) this.#expelAbusive(expelled.connection);
-    else this.#expel(expelled.connection);
+    const eviction = this.#unread.add(exchange);
+    if (eviction === null) return;
+    if (eviction.isAbusive) this.#evictAbusive(eviction.connection);
+    else this.#evict(eviction.connection);
   }
 
-  /** Records that a client canceled its request. */
-  takenBack({ connection }: OpenExchange): void {
-    if (connection.controlFrames.takenBack()) this.#expelAbusive(connection);
+  onCanceled({ connection }: OpenExchange): void {
+    if (connection.controlFrames.chargeCancellation()) this.#evictAbusive(connection);
   }
 
-  /** Aborts a response that stalled, and its connection if it read nothing else either. */
-  stalled(exchange: OpenExchange): void {
+  /** Aborts a stalled response, or its HTTP/2 connection if the client reads no other response either. */
+  onStalled(exchange: OpenExchange): void {
     const { connection } = exchange;
-    const takenForMs = performance.now() - connection.takenMs;
-    if (connection.isHttp2 && takenForMs >= this.edge.bounds.stallTimeoutMs) this.#expel(connection);
+    const unreadForMs = performance.now() - connection.lastReadMs;
+    if (connection.isHttp2 && unreadForMs >= this.edge.bounds.stallTimeoutMs) this.#evict(connection);
     else exchange.destroy();
   }
 
-  /** Records that the response was sent or the client disconnected. */
-  ended(exchange: OpenExchange): void {
+  onResponseEnd(exchange: OpenExchange): void {
     const { connection } = exchange;
     this.stalls.remove(exchange);
     this.discards.remove(exchange);
-    this.#unread.ended(exchange);
+    this.#unread.remove(exchange);
     connection.exchanges.delete(exchange);
     if (connection.exchanges.size > 0) return;
     if (connection.deadline !== null || connection.isClosed) return;
-    // In its own turn of the loop, so that pipelined requests delay no one.
-    if (connection.waiting > 0) setImmediate(() => connection.turns?.next());
-    else if (connection.isClosing || (this.isDraining && connection.knowsItsEnd)) this.#end(connection);
+    // A pipelined request waits for the next turn of the event loop, so that it does not delay other clients.
+    if (connection.queuedRequests > 0) setImmediate(() => connection.pipeline?.startNext());
+    else if (connection.isClosing || (this.isDraining && connection.canCloseCleanly)) this.#close(connection);
     else {
       const { idle, lingering } = this.#timeouts;
-      // A response from before the drain has promised keep-alive.
+      // A response sent before the shutdown had no `Connection: close`, so another request may follow.
       (this.isDraining ? lingering : idle).add(connection, performance.now());
-      connection.turns?.next();
+      connection.pipeline?.startNext();
     }
   }
 
-  /** Records that the handler has finished. */
-  settled(exchange: OpenExchange): void {
+  /** Called when both the handler and the response have ended. */
+  onExchangeEnd(exchange: OpenExchange): void {
     this.requests.remove(exchange);
     this.#exchanges--;
-    this.#settle();
+    this.#resolveIfDrained();
   }
 
-  /** Waits for the client to close, within a bound. */
-  ending(connection: ServerConnection): void {
+  /** Gives the client a bounded time to close the connection. */
+  awaitClose(connection: ServerConnection): void {
     this.#timeouts.remove(connection);
-    this.#timeouts.ending.add(connection, performance.now());
+    this.#timeouts.closing.add(connection, performance.now());
   }
 
-  /** Closes idle connections, and others after their current responses. */
+  /** Closes idle connections immediately, and all others after their current responses. */
   retire(): void {
     for (const connection of this.#all.values()) {
       connection.isClosing = true;
-      if (connection.isQuiet) this.#end(connection);
+      if (connection.isIdle) this.#close(connection);
     }
   }
 
-  /** Closes idle connections, lets others finish for `graceMs`, then aborts the rest. */
+  /** Closes idle connections, gives others `graceMs` to finish, then aborts them. */
   async drain(graceMs: number): Promise<void> {
-    if (!this.isDraining) this.#beginDrain();
-    const cut = setTimeout(() => this.#cut(), graceMs);
-    this.#drained ??= new Promise<void>((resolve) => this.#emptied = resolve);
-    this.#settle();
+    if (!this.isDraining) this.#startDrain();
+    const abort = setTimeout(() => this.#abortAll(), graceMs);
+    this.#drained ??= new Promise<void>((resolve) => this.#resolveDrained = resolve);
+    this.#resolveIfDrained();
     await this.#drained;
-    clearTimeout(cut);
+    clearTimeout(abort);
     clearInterval(this.#sweeper);
   }
 
-  #beginDrain(): void {
+  #startDrain(): void {
     this.isDraining = true;
-    afterReading(() => this.#tellToGo());
-    const endLine = setTimeout(() => this.#slots.endLine(), this.edge.bounds.handshakeTimeoutMs);
-    endLine.unref();
+    afterReading(() => this.#announceClose());
+    const closeQueued = setTimeout(() => this.#slots.closeQueued(), this.edge.bounds.handshakeTimeoutMs);
+    closeQueued.unref();
   }
 
-  #tellToGo(): void {
+  #announceClose(): void {
     const nowMs = performance.now();
     for (const connection of this.#all.values()) {
       if (!connection.isHttp2) {
-        if (connection.isQuiet) this.#timeouts.linger(connection, nowMs);
-      } else if (connection.isQuiet) this.#end(connection);
-      // Takes no further streams; refused ones may be retried.
-      else connection.end();
+        if (connection.isIdle) this.#timeouts.linger(connection, nowMs);
+      } else if (connection.isIdle) this.#close(connection);
+      // Refuses new streams, which the client may retry.
+      else connection.close();
     }
   }
 
-  #end(connection: ServerConnection): void {
-    this.ending(connection);
-    connection.end();
+  #close(connection: ServerConnection): void {
+    this.awaitClose(connection);
+    connection.close();
   }
 
-  #cut(): void {
+  #abortAll(): void {
     for (const connection of this.#all.values()) connection.destroy();
     this.#slots.destroy();
-    // A hanging handler must not keep the process.
+    // A hanging handler must not keep the process running.
     this.#exchanges = 0;
-    this.#settle();
+    this.#resolveIfDrained();
   }
 
-  #settle(): void {
-    if (this.#emptied === null || this.#slots.size > 0 || this.#exchanges > 0) return;
-    this.#emptied();
+  #resolveIfDrained(): void {
+    if (this.#resolveDrained === null || this.#slots.size > 0 || this.#exchanges > 0) return;
+    this.#resolveDrained();
   }
 
-  #expelAbusive(connection: ServerConnection): void {
+  #evictAbusive(connection: ServerConnection): void {
     this.#slots.markAbusive(connection.peer);
-    this.#expel(connection);
+    this.#evict(connection);
   }
 
-  #expel(connection: ServerConnection): void {
-    connection.expel();
-    // Released at once, however long the end takes.
-    this.#closed(connection);
+  #evict(connection: ServerConnection): void {
+    connection.evict();
+    // The transport may emit `close` late.
+    this.#onClosed(connection);
   }
 
-  #closed(connection: ServerConnection): void {
+  #onClosed(connection: ServerConnection): void {
     if (connection.isClosed) return;
     connection.isClosed = true;
-    connection.turns?.clear();
+    connection.pipeline?.clear();
     this.#timeouts.remove(connection);
     this.#all.delete(connection.transport);
-    // Node closes responses first; Deno reports nothing for queued ones.
-    for (const exchange of connection.exchanges) exchange.closed();
-    this.#settle();
+    // The responses' own `close` events may follow, but Deno emits none for queued requests.
+    for (const exchange of connection.exchanges) exchange.onClosed();
+    this.#resolveIfDrained();
   }
 
   #sweep(): void {
@@ -309,17 +298,14 @@ export class Connections {
   }
 
   #sweepAt(nowMs: number): void {
-    // Runs first: connections ended below may still inform their clients.
+    // After the evictions below, this would close the sessions' sockets before their GOAWAY is sent.
     this.#slots.sweep();
     for (const connection of this.#all.values()) {
-      if (connection.isAbusive(nowMs, this.edge.bounds.discardBytesMax)) this.#expelAbusive(connection);
+      if (connection.isAbusive(nowMs, this.edge.bounds.discardBytesMax)) this.#evictAbusive(connection);
     }
     this.requests.sweep(nowMs, (exchange) => exchange.expire());
-    this.stalls.sweep(nowMs, (exchange) => this.stalled(exchange));
+    this.stalls.sweep(nowMs, (exchange) => this.onStalled(exchange));
     this.discards.sweep(nowMs, (exchange) => exchange.destroy());
-    this.#timeouts.sweep(nowMs, {
-      end: (connection) => this.#end(connection),
-      destroy: (connection) => connection.destroy(),
-    });
+    this.#timeouts.sweep(nowMs, (connection) => this.#close(connection));
   }
 }

@@ -1,4 +1,4 @@
-/** The protocol-independent part of a listener: routing, faults and the access log. */
+/** The parts of a listener that do not depend on Node's servers: limits, routing, faults and the access log. */
 
 import type { Socket } from "node:net";
 import type { Body, Exchange, Reply } from "../exchange.ts";
@@ -10,52 +10,42 @@ import {
   type RefusalStatus,
   type Surface,
 } from "../options.ts";
-import { type Bounds, connectionsPerAddress, defaultBounds } from "./defences/bounds.ts";
+import { type Bounds, connectionsPerAddress, defaultBounds } from "./defenses/bounds.ts";
 import { Admission } from "./admission.ts";
 import { adoptRequestId } from "../request_id.ts";
 import { Hosts } from "../target.ts";
 
 /**
- * HSTS on public TLS listeners (RFC 6797); behind an edge, the edge decides. Chosen: two years, as scanners and preload
- * lists ask for one at least; without `includeSubDomains`, because subdomains belong to others.
+ * HSTS (RFC 6797) on public TLS listeners. Chosen: two years, because scanners and preload lists require at least one;
+ * without `includeSubDomains`, because other services may own the subdomains.
  */
 const strictTransport: readonly string[] = ["Strict-Transport-Security", "max-age=63072000"];
 
-/** Methods in the access log; any other is the caller's text, possibly a key. */
-const loggedMethods: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-  "TRACE",
-  "CONNECT",
-]);
+/** The methods that the access log shows; any other is the caller's text, which may contain a key. */
+const loggedMethods: ReadonlySet<string> = new Set(
+  "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "),
+);
 
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The peer of a connection. */
 export interface Peer {
   readonly address: string;
-  /** The identity for limits. */
+  /** The rate limit key for the address. */
   readonly key: string;
   readonly isTrusted: boolean;
 }
 
-/** The server-independent part of an exchange. */
+/** The parts of an exchange that do not depend on Node's servers. */
 export abstract class EdgeExchange implements Exchange {
   abstract readonly method: string;
   abstract readonly path: string;
   abstract readonly query: string;
-  /** The requested authority, if any. */
   abstract readonly host: string | undefined;
   readonly edge: Edge;
   readonly peer: Peer;
   readonly startedMs: number = performance.now();
   requestId = "";
-  /** The id in the response header, one character per byte. */
+  /** The request id for the response header, one character per byte. */
   requestIdHeader = "";
   keyId: string | null = null;
   reason: string | null = null;
@@ -85,14 +75,14 @@ export abstract class EdgeExchange implements Exchange {
     return forwardedClient(forwardedFor, { peer: address, trusted: this.edge.trustedProxies });
   }
 
-  protected adopt(sent: string | undefined): void {
+  protected setRequestId(sent: string | undefined): void {
     const adopted = sent === undefined ? null : adoptRequestId(sent, this.edge.options.requestId);
     this.requestId = adopted ?? this.edge.options.requestId.generate();
     this.requestIdHeader = adopted === null ? this.requestId : sent as string;
   }
 }
 
-/** The options of a listener, resolved. */
+/** A listener's options with defaults, and the operations that depend on them. */
 export class Edge {
   readonly options: ListenOptions;
   readonly bounds: Bounds;
@@ -100,7 +90,7 @@ export class Edge {
   /** `null` without client certificates. */
   readonly admission: Admission | null;
   #hosts: Hosts<Surface & { readonly hosts: readonly string[] }> | null = null;
-  /** Headers of every response, names and values in turn. */
+  /** The headers of every response, names and values in turn. */
   readonly headers: readonly string[];
 
   constructor(options: ListenOptions) {
@@ -112,12 +102,8 @@ export class Edge {
     this.headers = tls && this.admission === null ? strictTransport : [];
   }
 
-  /**
-   * Validates the bound address, before connections are accepted.
-   *
-   * @throws {Error} when it is refused
-   */
-  bound(address: BoundAddress): void {
+  /** Validates the bound address and the hosts before connections are accepted; throws if one is refused. */
+  onBound(address: BoundAddress): void {
     const { surfaces, strictHost, requireAddress } = this.options;
     requireAddress?.(address);
     const named = surfaces.map((surface) => {
@@ -127,24 +113,21 @@ export class Edge {
     this.#hosts = new Hosts(named, { strict: strictHost ?? surfaces.length > 1 });
   }
 
-  /** The peer of a new connection. */
   peer(remoteAddress: string | undefined): Peer {
     const address = canonicalAddress(remoteAddress ?? "") ?? "-";
     return { address, key: limiterKey(address), isTrusted: this.trustedProxies.contains(address) };
   }
 
-  /** Maximum connections of a peer's address. */
-  connectionsOfAddressMax(peer: Peer): number {
-    const { connectionsPerAddress: chosen = null } = this.options;
-    return chosen ?? (this.isMany(peer) ? Infinity : connectionsPerAddress);
+  connectionsPerAddressMax(peer: Peer): number {
+    const { connectionsPerAddress: configured = null } = this.options;
+    return configured ?? (this.isShared(peer) ? Infinity : connectionsPerAddress);
   }
 
-  /** Maximum unread responses of a peer's address. */
-  untakenOfAddressMax(peer: Peer): number {
-    return this.connectionsOfAddressMax(peer) === Infinity ? Infinity : this.bounds.untakenOfAddressMax;
+  unreadPerAddressMax(peer: Peer): number {
+    return this.connectionsPerAddressMax(peer) === Infinity ? Infinity : this.bounds.unreadPerAddressMax;
   }
 
-  /** Runs the handler; an exception becomes a reply by {@linkcode Edge.fault}. */
+  /** Calls the surface's handler; pass its exceptions to {@linkcode Edge.fault}. */
   handle(exchange: EdgeExchange): Reply | Promise<Reply> {
     const { host } = exchange;
     const surface = this.#hosts?.find(host) ?? null;
@@ -153,7 +136,7 @@ export class Edge {
     return surface.router.handle(exchange);
   }
 
-  /** Reports a fault and returns its reply. */
+  /** Reports an exception and returns the surface's fault reply. */
   fault(exchange: EdgeExchange, error: unknown): Reply {
     this.report(error, exchange);
     try {
@@ -164,7 +147,7 @@ export class Edge {
     return this.refuse(503, exchange.requestId);
   }
 
-  /** The reply of a refusal outside every surface; never throws. */
+  /** Returns the reply to a request that no surface handles; never throws. */
   refuse(status: RefusalStatus, requestId: string): Reply {
     try {
       return this.options.refuse(status, requestId);
@@ -174,29 +157,31 @@ export class Edge {
     }
   }
 
-  /** Reports a fault, ignoring exceptions of the observer. */
+  /** Reports a fault; never throws. */
   report(error: unknown, exchange: Exchange | null): void {
     try {
       this.options.observe({ kind: "fault", error, exchange });
     } catch {
-      // A failing log must not fail the request.
+      // A logging failure must not fail the request.
     }
   }
 
-  /** Whether an address may be shared by many clients: a trusted proxy, or this machine unless a limit is set. */
-  isMany({ address, isTrusted }: Peer): boolean {
-    const { connectionsPerAddress: chosen = null } = this.options;
-    return isTrusted || chosen === Infinity || chosen === null && isLoopback(address);
+  /**
+   * Whether many clients may share the address: true for a trusted proxy, for loopback if no limit is configured, and
+   * for every address if the limit is `Infinity`.
+   */
+  isShared({ address, isTrusted }: Peer): boolean {
+    const { connectionsPerAddress: configured = null } = this.options;
+    return isTrusted || configured === Infinity || configured === null && isLoopback(address);
   }
 
-  /** Reports a refused client. */
-  refuseClient(socket: Socket, reason: string): void {
+  reportRefusedClient(socket: Socket, reason: string): void {
     const clientAddress = this.peer(socket.remoteAddress).address;
-    this.tell({ kind: "client_refused", reason, clientAddress }, null);
+    this.observe({ kind: "client_refused", reason, clientAddress }, null);
   }
 
-  /** Reports an observation; an exception is reported as a fault. */
-  tell(observation: HttpObservation, exchange: Exchange | null): void {
+  /** Reports an observation; if the observer throws, reports the exception as a fault. */
+  observe(observation: HttpObservation, exchange: Exchange | null): void {
     try {
       this.options.observe(observation);
     } catch (error) {
@@ -204,27 +189,23 @@ export class Edge {
     }
   }
 
-  /** Logs a request. */
   log(exchange: EdgeExchange, outcome: { status: number; bytes: number; aborted: boolean }): void {
-    this.tell({
+    this.observe({
       kind: "request",
       requestId: exchange.requestId,
       surface: exchange.surface?.name ?? "-",
       method: loggedMethods.has(exchange.method) ? exchange.method : "-",
       route: exchange.route,
-      status: outcome.status,
       durationMs: performance.now() - exchange.startedMs,
-      bytes: outcome.bytes,
       clientAddress: exchange.clientAddress,
       keyId: exchange.keyId,
       reason: exchange.reason,
-      aborted: outcome.aborted,
+      ...outcome,
     }, exchange);
   }
 
-  /** Logs an unreadable request. */
-  logUnread(status: RefusalStatus, requestId: string, peer: Peer): void {
-    this.tell({
+  logMalformed(status: RefusalStatus, requestId: string, peer: Peer): void {
+    this.observe({
       kind: "request",
       requestId,
       surface: "-",

@@ -1,4 +1,4 @@
-/** One request on node:http or node:http2, from its headers to the last byte of its response. */
+/** An exchange over node:http or node:http2, from the request's headers to the end of the response. */
 
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -6,90 +6,63 @@ import type { ServerHttp2Stream } from "node:http2";
 import type { Deadline } from "../deadlines.ts";
 import type { Body, Reply } from "../exchange.ts";
 import type { RefusalStatus } from "../options.ts";
-import { dropBody, headersOf, isBodiless } from "../reply.ts";
-import { BytesSource, type Sink, type Source, sourceOf, WrongLength } from "../source.ts";
-import { emptyBody, incomplete, NodeBody, tooLarge } from "./body.ts";
+import { cancelBody, isBodiless, nodeHeaders } from "../reply.ts";
+import { BodyLengthMismatch, BytesSource, type Sink, type Source, toSource } from "../source.ts";
 import type { Connections } from "./connections.ts";
+import { fixedBounds } from "./defenses/bounds.ts";
 import { EdgeExchange } from "./edge.ts";
-import { headerLines, type NodeRequest, type NodeResponse, readHead } from "./headers.ts";
+import {
+  emptyBody,
+  headerLines,
+  incomplete,
+  NodeBody,
+  type NodeRequest,
+  type NodeResponse,
+  readHead,
+  tooLarge,
+} from "./request.ts";
 import type { OpenExchange, ServerConnection } from "./server_connection.ts";
-import { fixedBounds } from "./defences/bounds.ts";
 
-/** The unread part of an answered request. */
-interface Unread {
-  /** The client waits for a 100 before it sends the body. */
-  readonly awaitsContinue: boolean;
-  readonly isTooLarge: boolean;
-  /** `NaN` if not announced. */
-  readonly announcedBytes: number;
-}
-
-/** An answered request; `unread` is `null` if it is complete. */
-interface Answered {
-  /** Refused before any surface saw it. */
-  readonly isRefused: boolean;
-  readonly hasUpgrade: boolean;
-  readonly unread: Unread | null;
-}
-
-/** Whether the connection stays usable, and is wanted, for another request. */
-export function isKept(
-  connection: Pick<ServerConnection, "isClosing" | "waiting">,
-  isDraining: boolean,
-  { isRefused, hasUpgrade, unread }: Answered,
-): boolean {
-  // After an upgrade request node:http discards what it has read, so the next bytes may start mid-request.
-  if (isRefused || hasUpgrade) return false;
-  // Queued requests are still answered.
-  if ((isDraining || connection.isClosing) && connection.waiting === 0) return false;
-  if (unread === null) return true;
-  return !unread.awaitsContinue && !unread.isTooLarge &&
-    unread.announcedBytes <= fixedBounds.keptDiscardBytesMax;
-}
-
-/** Bytes per HTTP/2 write: at most one usual frame. */
-const pieceBytesMax = 16 * 1024;
-const pieceBytesMin = 1024;
+/** The maximum length of an HTTP/2 write: one frame of the default size. */
+const chunkBytesMax = 16 * 1024;
+const chunkBytesMin = 1024;
 
 const isDeno = "Deno" in globalThis;
 
 /**
- * The source of a body that is sent in pieces, or `null`. Deno copies writes to an HTTP/2 stream, so there a piece is
- * at most the stream's window. Node does not copy, and pieces would cost half as much again.
+ * Returns a source for a body that is sent in chunks, or `null`. Deno copies each write to an HTTP/2 stream, so chunks
+ * there fit the client's initial window; on Node, chunks of bytes would cost half as much again.
  */
-export function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
-  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return sourceOf(body);
+function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
+  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return toSource(body);
   const windowBytes = http2.session?.remoteSettings.initialWindowSize ?? 0;
-  const pieceBytes = Math.min(Math.max(windowBytes, pieceBytesMin), pieceBytesMax);
-  return body.byteLength > pieceBytes ? new BytesSource(body, pieceBytes) : null;
+  const chunkBytes = Math.min(Math.max(windowBytes, chunkBytesMin), chunkBytesMax);
+  return body.byteLength > chunkBytes ? new BytesSource(body, chunkBytes) : null;
 }
 
-/** Options of {@linkcode Pump}. */
-export interface PumpOptions {
+interface PumpOptions {
   readonly response: ServerResponse;
-  /** `null` over HTTP/1. */
   readonly http2: ServerHttp2Stream | null;
-  /** `null` if not announced. */
+  /** The `Content-Length`, or `null`. */
   readonly length: number | null;
-  /** Called with the length of each piece before it is written. */
-  readonly onPiece: (bytes: number) => void;
-  /** Called when the source fails, or with {@linkcode WrongLength}; the response is incomplete then. */
+  /** Called with the length of each chunk before it is written. */
+  readonly onChunk: (bytes: number) => void;
+  /** Called when the source fails or has the wrong length, so that the response is incomplete. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Sends a source until it ends or is canceled. */
-export class Pump implements Sink {
+/** Sends a source's chunks until it ends or is canceled. */
+class Pump implements Sink {
   readonly #source: Source;
   readonly #options: PumpOptions;
   #sent = 0;
-  // The kernel has the piece, or the response is closed and its source canceled.
-  readonly #written = (error?: Error | null): void => {
+  readonly #onWritten = (error?: Error | null): void => {
     const { response, http2 } = this.#options;
     if (error || response.destroyed) return;
-    // Deno reports HTTP/2 writes as sent even if the client has stopped reading.
+    // Deno reports HTTP/2 writes as done even if the client has stopped reading.
     const socket = isDeno ? http2?.session?.socket : undefined;
-    if (socket !== undefined && socket.writableLength > fixedBounds.heldBytesMax) {
-      socket.once("drain", this.#written);
+    if (socket !== undefined && socket.writableLength > fixedBounds.socketBufferBytesMax) {
+      socket.once("drain", this.#onWritten);
     } else this.#source.next(this);
   };
 
@@ -99,33 +72,29 @@ export class Pump implements Sink {
     source.next(this);
   }
 
-  piece(bytes: Uint8Array): void {
-    const { response, length, onPiece } = this.#options;
+  chunk(bytes: Uint8Array): void {
+    const { response, length, onChunk } = this.#options;
     if (response.destroyed) return;
     this.#sent += bytes.byteLength;
-    // Excess bytes would be read as the next response.
-    if (length !== null && this.#sent > length) return this.#abandon("longer");
-    onPiece(bytes.byteLength);
-    response.write(bytes, this.#written);
+    // A client would parse excess bytes as the next response.
+    if (length !== null && this.#sent > length) return this.fail(new BodyLengthMismatch("longer"));
+    onChunk(bytes.byteLength);
+    response.write(bytes, this.#onWritten);
   }
 
   end(): void {
     const { response, length } = this.#options;
     if (response.destroyed) return;
-    if (length !== null && this.#sent < length) this.#abandon("shorter");
+    if (length !== null && this.#sent < length) this.fail(new BodyLengthMismatch("shorter"));
     else response.end();
   }
 
   fail(error: unknown): void {
     this.#options.onFailure(error);
   }
-
-  #abandon(how: "longer" | "shorter"): void {
-    this.#options.onFailure(new WrongLength(how));
-  }
 }
 
-// RFC 9113, section 7.
+// Error codes. Source: RFC 9113, section 7.
 const noError = 0x0;
 const cancel = 0x8;
 
@@ -133,19 +102,17 @@ class HandlerTimeout extends Error {
   override readonly name = "HandlerTimeout";
 }
 
-/** An exchange over Node's servers. */
 export class NodeExchange extends EdgeExchange implements OpenExchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly host: string | undefined;
-  /** The status that its headers are refused with. */
   readonly refusal: RefusalStatus | null;
   readonly connection: ServerConnection;
   deadline: Deadline | null = null;
-  /** The client waits for a 100 before it sends the body. */
+  /** Whether the client waits for a 100 before it sends the body. */
   awaitsContinue = false;
-  /** Refused before any surface; an HTTP/1 connection is not reused then. */
+  /** Whether the request was refused without a surface, which closes an HTTP/1 connection. */
   isRefused = false;
   readonly #connections: Connections;
   readonly #request: IncomingMessage;
@@ -153,11 +120,12 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
   readonly #http2: ServerHttp2Stream | null;
   readonly #body: NodeBody | null;
   readonly #hasUpgrade: boolean;
-  #hasRead = false;
+  #isBodyRead = false;
   #isTooLarge = false;
   #isSent = false;
   #isClosed = false;
-  #isCut = false;
+  /** Whether the service, not the client, aborted the response. */
+  #isAborted = false;
   #isDiscarding = false;
   #isLogged = false;
   #status = 0;
@@ -172,7 +140,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     super(connections.edge, options.connection.peer);
     this.#connections = connections;
     this.connection = options.connection;
-    // Node's HTTP/2 classes are compatible with HTTP/1's.
+    // Node's HTTP/2 classes are compatible with its HTTP/1 classes.
     const request = options.request as IncomingMessage;
     const stream = "stream" in options.request ? options.request.stream as ServerHttp2Stream : null;
     this.#request = request;
@@ -185,28 +153,26 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     this.host = host ?? undefined;
     this.refusal = refusal;
     this.#hasUpgrade = headers.hasUpgrade;
-    this.adopt(headers.requestId);
-    this.connection.controlFrames.asked(headers.bytes + path.length + query.length);
+    this.setRequestId(headers.requestId);
+    this.connection.controlFrames.creditHeaders(headers.bytes + path.length + query.length);
     const hasBody = stream === null
       ? headers.transferEncoding !== undefined || headers.announcedBytes > 0
       : !stream.endAfterHeaders;
     this.#body = !hasBody ? null : new NodeBody(request, {
       announcedBytes: headers.announcedBytes,
       discardBytesMax: this.edge.bounds.discardBytesMax,
-      onPiece: (bytes) => this.connection.controlFrames.received(bytes),
+      onChunk: (bytes) => this.connection.controlFrames.creditRequestBody(bytes),
       onOverrun: () => this.destroy(),
     });
   }
 
-  /** Whether the request is complete. */
   get isComplete(): boolean {
     if (this.#body === null) return true;
     return this.#http2 === null ? this.#request.complete : this.#request.readableEnded;
   }
 
-  /** Whether the request waits for the client to send or to read. */
   get waitsForClient(): boolean {
-    return this.#isSent || this.#body?.isAwaited === true;
+    return this.#isSent || this.#body?.isBeingRead === true;
   }
 
   header(name: string): string | undefined {
@@ -219,8 +185,8 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
   }
 
   readBody(bytesMax: number): Promise<Body> {
-    if (this.#hasRead) throw new Error("The body has been read already");
-    this.#hasRead = true;
+    if (this.#isBodyRead) throw new Error("The body has already been read");
+    this.#isBodyRead = true;
     if (this.#isClosed) return Promise.resolve(incomplete);
     if (this.#body === null) return Promise.resolve(emptyBody);
     if (this.#body.announcedBytes > bytesMax) {
@@ -234,59 +200,55 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     return this.#body.read(bytesMax);
   }
 
-  /** Sends the reply, or drops it if the client is gone. */
   send(reply: Reply): void {
     if (this.#isSent || this.#isClosed) {
-      dropBody(reply.body);
+      cancelBody(reply.body);
       if (!this.#isSent) this.#status = reply.status;
     } else {
       try {
         this.#write(reply);
       } catch (error) {
-        dropBody(reply.body);
-        this.#giveUp(error);
+        cancelBody(reply.body);
+        this.#sendFault(error);
       }
     }
     this.#isSent = true;
     if (this.#isClosed) this.#finish(true);
   }
 
-  /** Expires the request. */
   expire(): void {
-    if (this.#body?.isAwaited) {
+    if (this.#body?.isBeingRead) {
       this.destroy();
     } else if (this.#isSent) {
-      this.#connections.stalled(this);
+      this.#connections.onStalled(this);
     } else {
       if (!this.#isClosed) this.#connections.stalls.add(this, performance.now());
-      this.send(this.edge.fault(this, new HandlerTimeout("The handler has not answered in time")));
+      this.send(this.edge.fault(this, new HandlerTimeout("The handler did not respond in time")));
     }
   }
 
-  /** Closes the HTTP/1 connection or the HTTP/2 stream. */
   destroy(): void {
-    this.#isCut = true;
+    this.#isAborted = true;
     if (this.#http2 === null) this.connection.destroy();
     else this.#http2.close(this.#isDiscarding ? noError : cancel);
   }
 
-  /** The response has ended: sent or aborted. */
-  closed(): void {
+  onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#connections.ended(this);
-    if (this.#body?.isAwaited) {
-      // The handler waited for the client until now; its own time starts.
+    this.#connections.onResponseEnd(this);
+    if (this.#body?.isBeingRead) {
+      // The client caused the delay so far; the handler's own time starts now.
       this.#connections.requests.remove(this);
       this.#connections.requests.add(this, performance.now());
     }
-    this.#body?.cut();
+    this.#body?.abort();
     this.#source?.cancel();
-    // Deno reports a response as finished when it is written, not sent.
+    // Deno reports a response as finished when it is written, not when it is sent.
     const isReset = this.#http2 !== null && this.#http2.rstCode !== noError;
-    const isAborted = this.#isCut || isReset || !this.#response.writableFinished;
-    if (!isAborted) this.connection.tookAnswer();
-    else if (!this.#isCut) this.#connections.takenBack(this);
+    const isAborted = this.#isAborted || isReset || !this.#response.writableFinished;
+    if (!isAborted) this.connection.onResponseRead();
+    else if (!this.#isAborted) this.#connections.onCanceled(this);
     if (this.#isSent) this.#finish(isAborted);
   }
 
@@ -294,29 +256,29 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     const { status } = reply;
     let { body } = reply;
     const isHead = this.method === "HEAD";
-    const isUnread = !this.isComplete;
-    const { headers, length } = headersOf(reply, {
+    const isEarly = !this.isComplete;
+    const { headers, length } = nodeHeaders(reply, {
       isHead,
       requestId: this.requestIdHeader,
       listenerHeaders: this.edge.headers,
     });
-    if (this.#http2 === null && !this.#isKept(isUnread)) {
+    if (this.#http2 === null && !this.#keepsConnection(isEarly)) {
       headers.push("Connection", "close");
-      this.connection.takeNoMore();
+      this.connection.ignoreRequests();
     }
-    // Node encodes the headers like the text after them: Latin-1 is right for headers and fastest for ASCII; other text
-    // is sent as bytes.
+    // Node encodes the headers like the text that follows them. Latin-1 is correct for headers and fastest for ASCII;
+    // any other text is sent as bytes.
     if (typeof body === "string" && body.length !== length) body = Buffer.from(body);
     this.#response.writeHead(status, headers);
     this.#isSent = true;
     this.#status = status;
     if (isHead || isBodiless(status)) {
-      dropBody(body);
+      cancelBody(body);
       body = null;
     }
-    this.#connections.given(this);
-    // It exceeded the bound on unread responses.
-    if (this.#isClosed) return dropBody(body);
+    this.#connections.onWrite(this);
+    // `onWrite` evicted this connection.
+    if (this.#isClosed) return cancelBody(body);
     const source = sourceFor(body, this.#http2);
     if (source !== null) {
       this.#pump(source, length);
@@ -324,33 +286,34 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     }
     const bytes = body as string | Uint8Array | null;
     this.#bytes = bytes === null ? 0 : length as number;
-    this.connection.controlFrames.sent(this.#bytes);
-    if (isUnread) this.#answerEarly(bytes);
+    this.connection.controlFrames.creditResponseBody(this.#bytes);
+    if (isEarly) this.#respondEarly(bytes);
     else if (bytes === null) this.#response.end();
     else this.#response.end(bytes, "latin1");
   }
 
-  #isKept(isUnread: boolean): boolean {
-    const { awaitsContinue, isRefused } = this;
+  #keepsConnection(isEarly: boolean): boolean {
+    // After an upgrade request, node:http discards what it has read, so the next bytes may start within a request.
+    if (this.isRefused || this.#hasUpgrade) return false;
+    const isLast = this.#connections.isDraining || this.connection.isClosing;
+    if (isLast && this.connection.queuedRequests === 0) return false;
+    if (!isEarly) return true;
     const announcedBytes = this.#body?.announcedBytes ?? 0;
-    const unread = isUnread ? { awaitsContinue, isTooLarge: this.#isTooLarge, announcedBytes } : null;
-    const answered = { isRefused, hasUpgrade: this.#hasUpgrade, unread };
-    return isKept(this.connection, this.#connections.isDraining, answered);
+    return !this.awaitsContinue && !this.#isTooLarge && announcedBytes <= fixedBounds.reuseDiscardBytesMax;
   }
 
   /**
-   * Responds while the request is still arriving. Closing now would reset an HTTP/1 connection and lose the response,
-   * so it stays unfinished until the rest is discarded. An HTTP/2 response is complete at once, but clients mishandle a
-   * reset while they send.
+   * Responds while the request is still arriving. On HTTP/1, ends the response only after the rest is discarded: a
+   * close would reset the connection. On HTTP/2, ends it at once without a reset, which clients mishandle.
    */
-  #answerEarly(body: string | Uint8Array | null): void {
+  #respondEarly(body: string | Uint8Array | null): void {
     const response = this.#response;
     const isHttp2 = this.#http2 !== null;
     if (isHttp2) response.end(body, "latin1");
     else if (body === null) response.flushHeaders();
     else response.write(body, "latin1");
-    // A broken request has no end to wait for.
-    if (this.connection.hasFailed) this.connection.half();
+    // The parser no longer reports the end of the request.
+    if (this.connection.isInputDiscarded) this.connection.halfClose();
     this.#log(false);
     this.#isDiscarding = true;
     this.#connections.requests.remove(this);
@@ -364,25 +327,25 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     this.#source = source;
     requests.remove(this);
     stalls.add(this, performance.now());
-    const onPiece = (bytes: number): void => {
+    const onChunk = (bytes: number): void => {
       const nowMs = performance.now();
-      if (this.#bytes > 0) this.connection.takenMs = nowMs;
+      if (this.#bytes > 0) this.connection.lastReadMs = nowMs;
       this.#bytes += bytes;
-      this.connection.controlFrames.sent(bytes);
+      this.connection.controlFrames.creditResponseBody(bytes);
       stalls.remove(this);
       if (this.#isClosed) return;
       stalls.add(this, nowMs);
-      this.#connections.given(this);
+      this.#connections.onWrite(this);
     };
     const onFailure = (error: unknown): void => {
       this.edge.report(error, this);
       this.destroy();
     };
-    new Pump(source, { response: this.#response, http2: this.#http2, length, onPiece, onFailure });
+    new Pump(source, { response: this.#response, http2: this.#http2, length, onChunk, onFailure });
   }
 
-  /** A reply failed: sends the surface's fault reply if still possible. */
-  #giveUp(error: unknown): void {
+  /** Sends the surface's fault reply, or aborts the response if its headers have been sent. */
+  #sendFault(error: unknown): void {
     const reply = this.edge.fault(this, error);
     try {
       if (this.#response.headersSent) this.destroy();
@@ -397,7 +360,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     if (this.#isFinished) return;
     this.#isFinished = true;
     this.#log(isAborted);
-    this.#connections.settled(this);
+    this.#connections.onExchangeEnd(this);
   }
 
   #log(isAborted: boolean): void {

@@ -1,45 +1,53 @@
 /**
- * The listener on Node's servers, on Node and on Deno.
+ * The HTTP listener, which uses Node's servers on both Node and Deno.
  *
- * Rejected: Deno.serve, which accepts HTTP/1.1 without a Host, has no header timeout and refuses malformed HTTP without a
- * request id; node:http is as fast there (Deno 2.9.6: 137 µs a post on both, 32 instead of 37 µs a read).
+ * Rejected: Deno.serve, which accepts HTTP/1.1 without a `Host`, has no header timeout, and refuses malformed HTTP
+ * without a request id. On Deno 2.9.6, both take 137 µs per post; per read, Deno.serve takes 37 µs instead of 32.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { contextFor, deferEnds, rotateTicketKeys, type SecureServer, serverFor } from "./server.ts";
-import { Edge } from "./edge.ts";
-import { HandshakeQueue } from "./defences/by_address.ts";
-import { Connections } from "./connections.ts";
-import { NodeExchange } from "./exchange.ts";
-import type { NodeRequest, NodeResponse } from "./headers.ts";
-import { clientError, connectRequested, refuseUnmade } from "./refusal.ts";
 import type { Reply } from "../exchange.ts";
 import type { Listener, ListenOptions, RefusalStatus } from "../options.ts";
+import { nodeHeaders } from "../reply.ts";
 import { TlsFiles } from "../tls_files.ts";
+import { Connections } from "./connections.ts";
+import { HandshakeQueue } from "./defenses/by_address.ts";
+import { Edge } from "./edge.ts";
+import { NodeExchange } from "./exchange.ts";
+import type { NodeRequest, NodeResponse } from "./request.ts";
+import {
+  createHttpServer,
+  deferClose,
+  rotateTicketKeys,
+  secureContextOptions,
+  type SecureServer,
+} from "./server.ts";
+import type { ServerConnection } from "./server_connection.ts";
 
-/** nghttp2's limit on unacknowledged frames, `NGHTTP2_ERR_FLOODED`. */
-const flooded = -904;
+/** nghttp2's `NGHTTP2_ERR_FLOODED`: too many unacknowledged frames. */
+const floodedErrno = -904;
 
 /**
- * Accept backlog. Chosen: Linux's limit, because one attacker fills Node's 511 in a moment, and honest clients then
- * wait a second to retry.
+ * The accept backlog. Chosen: Linux's limit, because one attacker fills Node's default of 511 in a moment, and other
+ * clients then wait a second to retry.
  */
 const backlog = 4_096;
 
-const exchangeOf: unique symbol = Symbol("exchange");
+const isDeno = "Deno" in globalThis;
 
-/**
- * Listens at `options.address` and serves the surfaces. Resolves when connections are accepted; throws when the address
- * cannot be bound or the certificate is unusable.
- */
+const exchangeKey: unique symbol = Symbol("exchange");
+
+type Tagged = NodeResponse & { [exchangeKey]?: NodeExchange };
+
+/** Serves the surfaces at an address; rejects if the address cannot be bound or the certificate is unusable. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const edge = new Edge(options);
   const connections = new Connections(edge);
   const tls = options.tls ? await TlsFiles.load(options.tls, "listener") : null;
-  const server = serverFor(edge, tls?.context ?? null);
+  const server = createHttpServer(edge, tls?.context ?? null);
   attach(server, connections);
   const { address, port } = await bind(server, edge);
   server.on("error", (error: unknown) => edge.report(error, null));
@@ -47,13 +55,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     everyMs: edge.bounds.certificatePollMs,
     observe: (observation) => {
       if (observation.kind === "certificate_renewed") {
-        (server as SecureServer).setSecureContext(contextFor(edge, tls.context));
-        if (observation.isCaNew) {
-          edge.admission?.renew();
+        (server as SecureServer).setSecureContext(secureContextOptions(edge, tls.context));
+        if (observation.isCaChanged) {
+          edge.admission?.revokeAll();
           connections.retire();
         }
       }
-      edge.tell(observation, null);
+      edge.observe(observation, null);
     },
   });
   const stopRotating = tls === null
@@ -65,7 +73,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     async close(graceMs) {
       stopWatching?.();
       stopRotating?.();
-      // Node would close idle connections without notice; ours announces it first.
+      // Node would close idle connections without announcing it first.
       (server as Server).closeIdleConnections = () => {};
       server.close();
       await connections.drain(graceMs);
@@ -73,7 +81,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-/** Binds, and validates the address before a connection can be accepted. */
+/** Binds the server, and validates the bound address before a connection is accepted. */
 function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -81,8 +89,10 @@ function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
       server.off("error", reject);
       try {
         const bound = server.address();
-        if (bound === null || typeof bound === "string") throw new TypeError("The socket is none of TCP");
-        edge.bound({ host: bound.address, port: bound.port });
+        if (bound === null || typeof bound === "string") {
+          throw new TypeError("The socket is not a TCP socket");
+        }
+        edge.onBound({ host: bound.address, port: bound.port });
         resolve(bound);
       } catch (error) {
         server.close();
@@ -92,7 +102,7 @@ function bind(server: Server | SecureServer, edge: Edge): Promise<AddressInfo> {
   });
 }
 
-/** Reports an exception of an event listener, which would end the process, and destroys the target. */
+/** Calls an event listener; if it throws, reports the exception, which would end the process, and destroys `target`. */
 function guard(edge: Edge, listener: () => void, target?: { destroy(): unknown }): void {
   try {
     listener();
@@ -107,121 +117,121 @@ function attach(server: Server | SecureServer, connections: Connections): void {
   const { admission } = edge;
   const events = server as Server;
   events.on("request", (request: NodeRequest, response: NodeResponse) => {
-    begin(connections, request, response);
+    start(connections, request, response);
   });
   events.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    begin(connections, request, response, { awaitsContinue: true });
+    start(connections, request, response, { awaitsContinue: true });
   });
   events.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    begin(connections, request, response, { refusal: 417 });
+    start(connections, request, response, { refusal: 417 });
   });
-  // HTTP/1 passes the socket, HTTP/2 a response.
+  // The event passes the socket on HTTP/1, and a response on HTTP/2.
   events.on("connect", (request: IncomingMessage, target: Socket | ServerResponse) => {
-    if ("writeHead" in target) begin(connections, request, target, { refusal: 400 });
-    else guard(edge, () => connectRequested(connections, target), target);
+    if ("writeHead" in target) start(connections, request, target, { refusal: 400 });
+    else guard(edge, () => onConnectMethod(connections, target), target);
   });
   events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    guard(edge, () => clientError(connections, error, socket), socket);
+    guard(edge, () => onClientError(connections, error, socket), socket);
   });
-  const opened = (socket: Socket): void => {
+  const onConnected = (socket: Socket): void => {
     guard(edge, () => {
-      const connection = connections.opened(socket, socket);
-      // A truncated body: Node's parser reports it, Deno's does not.
-      socket.once("end", () => connection.cut());
+      const connection = connections.onConnected(socket, socket);
+      // On Node, the parser reports an incomplete body; on Deno, it does not.
+      socket.once("end", () => connection.onInputEnd());
     }, socket);
   };
   if (!("setSecureContext" in server)) {
     events.on("connection", (socket: Socket) => {
-      guard(edge, () => connections.accepted(socket), socket);
-      opened(socket);
+      guard(edge, () => connections.onAccepted(socket), socket);
+      onConnected(socket);
     });
     return;
   }
   const secure = server as SecureServer;
-  const line = lineFor(secure, connections);
+  const handshakes = queueHandshakes(secure, connections);
   secure.on("connection", (socket: Socket) => {
-    guard(edge, () => line.add(socket, connections.accepted(socket)), socket);
+    guard(edge, () => handshakes.add(socket, connections.onAccepted(socket)), socket);
   });
   if (admission !== null) {
-    // Before the HTTP parser, so that it finds refused connections closed.
+    // This listener comes first, because the HTTP parser ignores a socket that is already destroyed.
     secure.prependListener("secureConnection", (socket: TLSSocket) => {
       guard(edge, () => {
-        const fault = admission.admit(socket);
-        if (fault === null) return;
-        edge.refuseClient(socket, fault);
+        const reason = admission.admit(socket);
+        if (reason === null) return;
+        edge.reportRefusedClient(socket, reason);
         socket.destroy();
       }, socket);
     });
   }
   secure.on("secureConnection", (socket: TLSSocket) => {
-    if (socket.alpnProtocol !== "h2" && !socket.destroyed) opened(socket);
+    if (socket.alpnProtocol !== "h2" && !socket.destroyed) onConnected(socket);
   });
   secure.on("session", (session: ServerHttp2Session) => {
-    deferEnds(session);
+    deferClose(session);
     session.on("error", (error: NodeJS.ErrnoException) => {
       session.destroy();
-      if (error.errno === flooded) connections.markAbusive(session);
+      if (error.errno === floodedErrno) connections.markAbusive(session);
     });
-    guard(edge, () => connections.opened(session, session.socket), session);
+    guard(edge, () => connections.onConnected(session, session.socket), session);
   });
   secure.on("sessionError", () => {});
   secure.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    // On public listeners this is no news. A certificate fault says more than the closed connection.
-    const fault = socket.authorizationError ?? error.code ?? "handshake_failed";
-    if (admission !== null) edge.refuseClient(socket, String(fault));
+    // The certificate's error is more specific. On public listeners, failed handshakes are normal and are not reported.
+    const reason = socket.authorizationError ?? error.code ?? "handshake_failed";
+    if (admission !== null) edge.reportRefusedClient(socket, String(reason));
     socket.destroy();
   });
 }
 
-/** Queues the handshakes of a server. */
-function lineFor(server: SecureServer, connections: Connections): HandshakeQueue {
+/** Removes the server's `connection` listener, which starts a handshake, and returns a queue that calls it. */
+function queueHandshakes(server: SecureServer, connections: Connections): HandshakeQueue {
   const { edge } = connections;
-  const [shakeHands, ...others] = server.listeners("connection");
-  if (shakeHands === undefined || others.length > 0) throw new Error("The server has another listener");
+  const [startHandshake, ...others] = server.listeners("connection");
+  if (startHandshake === undefined || others.length > 0) {
+    throw new Error("The server must have exactly one connection listener");
+  }
   server.removeAllListeners("connection");
   return new HandshakeQueue({
-    patienceMs: edge.bounds.handshakeTimeoutMs,
-    begin: (socket) =>
+    waitMsMax: edge.bounds.handshakeTimeoutMs,
+    start: (socket) =>
       guard(edge, () => {
-        connections.begun(socket);
-        shakeHands.call(server, socket);
+        connections.onHandshakeStarted(socket);
+        startHandshake.call(server, socket);
       }, socket),
   });
 }
 
-interface Beginning {
+interface StartOptions {
   readonly awaitsContinue?: boolean;
   readonly refusal?: RefusalStatus;
-  /** Earlier requests are answered. */
-  readonly isAdmitted?: boolean;
+  /** Whether the request waited for earlier ones, which have ended. */
+  readonly wasQueued?: boolean;
 }
 
-/** Starts a request; never throws: errors are reported and answered with 503, or abort it. */
-function begin(
+/** Starts a request; if that throws, reports the exception and sends 503 or aborts. */
+function start(
   connections: Connections,
   request: NodeRequest,
   response: NodeResponse,
-  how?: Beginning,
+  options: StartOptions = {},
 ): void {
+  const { edge } = connections;
   try {
-    make(connections, { request, response, how: how ?? {} });
+    startExchange(connections, { request, response, options });
   } catch (error) {
-    connections.edge.report(error, null);
-    guard(connections.edge, () => fail(connections.edge, response as ServerResponse), response);
+    edge.report(error, null);
+    guard(edge, () => {
+      const exchange = (response as Tagged)[exchangeKey];
+      if (exchange === undefined) sendFault(edge, response as ServerResponse);
+      else exchange.destroy();
+    }, response);
   }
 }
 
-function fail(edge: Edge, response: ServerResponse & Tagged): void {
-  const exchange = response[exchangeOf];
-  if (exchange === undefined) refuseUnmade(edge, response);
-  else exchange.destroy();
-}
-
-function make(
+function startExchange(
   connections: Connections,
-  options: { request: NodeRequest; response: NodeResponse; how: Beginning },
+  { request, response, options }: { request: NodeRequest; response: NodeResponse; options: StartOptions },
 ): void {
-  const { request, response, how } = options;
   const transport = "stream" in request ? request.stream.session : request.socket;
   const connection = transport === undefined ? undefined : connections.find(transport);
   if (connection === undefined) return;
@@ -229,40 +239,38 @@ function make(
     connection.destroy();
     return;
   }
-  if (how.isAdmitted !== true) {
-    if (connection.ignores) return;
+  if (options.wasQueued !== true) {
+    if (connection.ignoresRequests) return;
     if (connection.isBusy) {
-      connections.queued(connection, {
+      connections.enqueue(connection, {
         request: request as IncomingMessage,
-        begin: (refusal = how.refusal) => {
+        start: (refusal = options.refusal) => {
           const refused = refusal === undefined ? {} : { refusal };
-          begin(connections, request, response, { ...how, ...refused, isAdmitted: true });
+          start(connections, request, response, { ...options, ...refused, wasQueued: true });
         },
       });
       return;
     }
   }
   const exchange = new NodeExchange(connections, { connection, request, response });
-  connections.began(exchange);
-  (response as Tagged)[exchangeOf] = exchange;
-  (response as ServerResponse).on("close", closed);
-  if (how.awaitsContinue) exchange.awaitsContinue = true;
-  const refusal = how.refusal ?? exchange.refusal;
+  connections.onRequest(exchange);
+  (response as Tagged)[exchangeKey] = exchange;
+  (response as ServerResponse).on("close", onResponseClosed);
+  if (options.awaitsContinue) exchange.awaitsContinue = true;
+  const refusal = options.refusal ?? exchange.refusal;
   if (refusal === null) {
-    answer(connections.edge, exchange);
+    respond(connections.edge, exchange);
     return;
   }
   exchange.isRefused = true;
   exchange.send(connections.edge.refuse(refusal, exchange.requestId));
 }
 
-type Tagged = NodeResponse & { [exchangeOf]?: NodeExchange };
-
-function closed(this: ServerResponse): void {
-  (this as ServerResponse & Tagged)[exchangeOf]?.closed();
+function onResponseClosed(this: ServerResponse): void {
+  (this as ServerResponse & Tagged)[exchangeKey]?.onClosed();
 }
 
-async function answer(edge: Edge, exchange: NodeExchange): Promise<void> {
+async function respond(edge: Edge, exchange: NodeExchange): Promise<void> {
   let reply: Reply;
   try {
     reply = await edge.handle(exchange);
@@ -275,4 +283,91 @@ async function answer(edge: Edge, exchange: NodeExchange): Promise<void> {
     edge.report(error, exchange);
     exchange.destroy();
   }
+}
+
+/** Sends 503 for a request without an exchange. */
+function sendFault(edge: Edge, response: ServerResponse): void {
+  // The request id generator may have thrown.
+  const requestId = "-";
+  const reply = edge.refuse(503, requestId);
+  const { headers } = nodeHeaders(reply, { isHead: false, requestId, listenerHeaders: edge.headers });
+  if (!("stream" in response)) headers.push("Connection", "close");
+  response.writeHead(reply.status, headers);
+  response.end(reply.body);
+}
+
+/** Handles an error from the HTTP/1 parser, or Node's header timeout. */
+function onClientError(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (isDeno) detachParser(socket);
+  const connection = connections.find(socket);
+  const status = statusOf(error);
+  if (connection === undefined || status === null || !socket.writable) {
+    // A failed handshake, a reset or a disconnect.
+    socket.destroy();
+    return;
+  }
+  // The headers are late because we are not reading them.
+  if (status === 408 && connection.pipeline?.isPaused && !isDeno) return;
+  if (connection.isInputDiscarded) return;
+  connection.discardInput();
+  const { current } = connection;
+  if (connection.queuedRequests > 0) {
+    connection.pipeline?.refuseIncomplete(status);
+  } else if (current === null) {
+    if (status === 408 && socket.bytesRead === 0) socket.destroy();
+    else refuseOnSocket(connections, connection, status);
+  } else if (error.code === "HPE_INVALID_EOF_STATE") {
+    // The client disconnected during the body.
+    current.destroy();
+  } else if (!current.isComplete) {
+    // The body of the current request is malformed.
+    current.send(connections.edge.refuse(status, current.requestId));
+  }
+}
+
+/** Stops feeding a failed parser, because Deno 2.9.6 reuses it for the next connection. */
+function detachParser(socket: Socket): void {
+  socket.removeAllListeners("data");
+  socket.removeAllListeners("end");
+  // Only a socket that is being read reports its end.
+  socket.resume();
+}
+
+/** Refuses CONNECT on HTTP/1; if an earlier request is open, only closes the connection after its response. */
+function onConnectMethod(connections: Connections, socket: Socket): void {
+  const connection = connections.find(socket);
+  if (connection === undefined) {
+    socket.destroy();
+    return;
+  }
+  connection.discardInput();
+  // Only a socket that is being read reports its end.
+  socket.resume();
+  if (connection.current === null) refuseOnSocket(connections, connection, 400);
+}
+
+function statusOf(error: NodeJS.ErrnoException): RefusalStatus | null {
+  if (error.code === "HPE_HEADER_OVERFLOW") return 431;
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
+  return error.code?.startsWith("HPE_") ? 400 : null;
+}
+
+/** Writes a response directly to the socket, and waits for the client to close. */
+function refuseOnSocket(connections: Connections, connection: ServerConnection, status: RefusalStatus): void {
+  const { edge } = connections;
+  const requestId = edge.options.requestId.generate();
+  const reply = edge.refuse(status, requestId);
+  const body = typeof reply.body === "string" ? reply.body : "";
+  const { headers } = nodeHeaders({ ...reply, body }, {
+    isHead: false,
+    requestId,
+    listenerHeaders: edge.headers,
+  });
+  headers.push("Date", new Date().toUTCString(), "Connection", "close");
+  const lines = headers.map((part, index) => index % 2 === 0 ? `${part}: ` : `${part}\r\n`).join("");
+  (connection.transport as Socket).end(
+    `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${lines}\r\n${body}`,
+  );
+  connections.awaitClose(connection);
+  edge.logMalformed(status, requestId, connection.peer);
 }

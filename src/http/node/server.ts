@@ -1,18 +1,15 @@
-/**
- * Creates the Node server of a listener: node:http, node:http2 with HTTP/1.1 for TLS, or node:https with client
- * certificates; TLS settings and ticket keys.
- */
+/** Creates a server: node:http without TLS, node:https with client certificates, otherwise node:http2 and HTTP/1.1. */
 
 import { constants, randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import { createServer as createMutualServer, type Server as MutualServer } from "node:https";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import type { Bounds } from "./defences/bounds.ts";
+import type { Bounds } from "./defenses/bounds.ts";
 import type { TlsContext } from "../tls_files.ts";
 import type { Edge } from "./edge.ts";
 
-/** TLS 1.3, and the TLS 1.2 suites with forward secrecy and AEAD; the same as Deno's. */
+/** The cipher suites for TLS 1.3 and 1.2, the same as Deno's; all have forward secrecy and AEAD. */
 const ciphers = [
   ...["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"],
   ...["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].flatMap((
@@ -20,10 +17,10 @@ const ciphers = [
   ) => [`ECDHE-ECDSA-${rest}`, `ECDHE-RSA-${rest}`]),
 ].join(":");
 
-/** Key exchange groups; the first resists quantum computers. */
+/** The first group is post-quantum. */
 const groups = ["X25519MLKEM768", "X25519", "P-256", "P-384"];
 
-/** OpenSSL before 3.5 rejects a list with the first group. */
+/** The groups that OpenSSL supports; versions before 3.5 reject a list with the first group. */
 const ecdhCurve = [groups, groups.slice(1)].map((list) => list.join(":")).find((list) => {
   try {
     createSecureContext({ ecdhCurve: list });
@@ -34,12 +31,10 @@ const ecdhCurve = [groups, groups.slice(1)].map((list) => list.join(":")).find((
 });
 
 /**
- * The TLS options, at the start and after each renewal.
- *
- * Chosen: the client's suite order, because all are strong and it knows its processor. No renegotiation; neither
- * runtime has compression or 0-RTT.
+ * Returns the TLS options, without renegotiation. Chosen: the client's order of cipher suites, because all are strong
+ * and the client knows its processor.
  */
-export function contextFor(
+export function secureContextOptions(
   { admission, bounds }: { readonly admission: object | null; readonly bounds: Bounds },
   context: TlsContext,
 ): SecureContextOptions {
@@ -49,20 +44,16 @@ export function contextFor(
     ciphers,
     ...(ecdhCurve === undefined ? {} : { ecdhCurve }),
     honorCipherOrder: false,
-    // In seconds; a ticket is useless without its key.
+    // In seconds. A ticket cannot outlive its key.
     sessionTimeout: Math.ceil(bounds.ticketKeyMs / 1000),
-    // Resumption relies on an earlier handshake, so it is off with client certificates. Deno resumes anyway; see
-    // Admission.
+    // A resumed session skips the check of the client's certificate. Deno resumes anyway; see Admission.
     secureOptions: admission === null ? noRenegotiation : noRenegotiation | constants.SSL_OP_NO_TICKET,
   };
 }
 
 /**
- * Replaces the session ticket key every `everyMs` until the returned function is called; older tickets cause a full
- * handshake.
- *
- * Keys are not shared between processes, because a leaked key reveals recorded TLS 1.2 sessions. Deno rotates its own
- * every six hours.
+ * Replaces the session ticket key every `everyMs` until the returned function is called; Deno rotates its own every six
+ * hours. Rejected: sharing keys between processes, because a leaked key decrypts recorded TLS 1.2 sessions.
  */
 export function rotateTicketKeys(server: SecureServer, everyMs: number): () => void {
   const timer = setInterval(() => server.setTicketKeys(randomBytes(48)), everyMs);
@@ -70,14 +61,25 @@ export function rotateTicketKeys(server: SecureServer, everyMs: number): () => v
   return () => clearInterval(timer);
 }
 
-/** A TLS server. */
 export type SecureServer = Http2SecureServer | MutualServer;
 
-/** Creates the server with its own bounds. */
-export function serverFor(edge: Edge, context: TlsContext | null): Server | SecureServer {
-  const server = makeServer(edge, context);
-  setTimeouts(server, edge);
-  return server;
+/** Creates a server; without `context`, it serves plain HTTP. */
+export function createHttpServer(edge: Edge, context: TlsContext | null): Server | SecureServer {
+  const { bounds } = edge;
+  // These are set before `listen`, which starts Node's checks.
+  return Object.assign(makeServer(edge, context), {
+    connectionsCheckingInterval: bounds.sweepIntervalMs,
+    headersTimeout: bounds.headersTimeoutMs,
+    // A backstop for our own timeout.
+    requestTimeout: bounds.headersTimeoutMs + bounds.requestTimeoutMs + bounds.discardTimeoutMs,
+    // We close idle connections ourselves, without a timer per response.
+    keepAliveTimeout: 0,
+    timeout: 0,
+    // No limit, because Deno silently drops excess lines; we count them ourselves.
+    maxHeadersCount: 0,
+    // A client may close its sending side after a request (nc -N) and still get the response.
+    httpAllowHalfOpen: true,
+  });
 }
 
 function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServer {
@@ -85,16 +87,16 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
   const http1 = {
     maxHeaderSize: bounds.headerBytesMax,
     connectionsCheckingInterval: bounds.sweepIntervalMs,
-    // Node's own response would have no X-Request-Id.
+    // Node's own 400 has no X-Request-Id.
     requireHostHeader: false,
   };
   if (context === null) return createServer(http1);
   const secure = {
-    ...contextFor(edge, context),
+    ...secureContextOptions(edge, context),
     ...http1,
-    // node:http's default; without it, one response in a hundred waits 40 ms for an acknowledgement.
+    // The default in node:http. Without it, one response in a hundred waits 40 ms for an acknowledgment.
     noDelay: true,
-    // Pauses reading until the handshake starts; Deno would not resume.
+    // Nothing is read until the queued handshake starts; Deno would not resume.
     pauseOnConnect: !("Deno" in globalThis),
     handshakeTimeout: bounds.handshakeTimeoutMs,
   };
@@ -105,49 +107,30 @@ function makeServer(edge: Edge, context: TlsContext | null): Server | SecureServ
     {
       ...secure,
       allowHTTP1: true,
-      // Above these limits Node resets the stream; leaves room for our own response (RFC 9113, section 6.5.2).
+      // Node resets a stream whose headers exceed its limits; ours are lower, so that we can send 431.
       settings: { maxConcurrentStreams: bounds.streamsMax, maxHeaderListSize: 8 * bounds.headerBytesMax },
       maxHeaderListPairs: bounds.headerBytesMax / 4,
-      // Otherwise a header with surrounding blanks, such as an Idempotency-Key, is dropped silently.
+      // Otherwise Node silently drops a header with surrounding spaces, such as an Idempotency-Key.
       strictFieldWhitespaceValidation: false,
     } as Parameters<typeof createSecureServer>[0],
   );
 }
 
-/** Set before `listen`, when Node starts to check them. */
-function setTimeouts(server: Server | SecureServer, edge: Edge): void {
-  const { bounds } = edge;
-  Object.assign(server, {
-    connectionsCheckingInterval: bounds.sweepIntervalMs,
-    headersTimeout: bounds.headersTimeoutMs,
-    // A backstop behind our own bound.
-    requestTimeout: bounds.headersTimeoutMs + bounds.requestTimeoutMs + bounds.discardTimeoutMs,
-    // Our idle list needs no timer per response.
-    keepAliveTimeout: 0,
-    timeout: 0,
-    // Above it, Deno drops lines silently; we count them ourselves.
-    maxHeadersCount: 0,
-    // A client may half-close after a request (nc -N) and is still answered.
-    httpAllowHalfOpen: true,
-  });
-}
-
 /**
- * Defers closing and destroying a session to the next turn of the loop. On Deno 2.9.6 a GOAWAY closes the session while
- * nghttp2 reads that frame, which crashes the process (SIGABRT in `find_stream_on_goaway_func`, or SIGSEGV). Does
- * nothing on Node.
+ * On Deno, defers a session's `close` and `destroy` to the next turn of the event loop. Deno 2.9.6 closes a session
+ * while nghttp2 still reads the client's GOAWAY, which crashes the process (SIGABRT in `find_stream_on_goaway_func`, or
+ * SIGSEGV).
  */
-export function deferEnds(session: ServerHttp2Session): void {
+export function deferClose(session: ServerHttp2Session): void {
   if (!("Deno" in globalThis)) return;
-  // One listener per response that waits for the socket.
+  // Each response that waits for the socket adds a listener.
   session.socket.setMaxListeners(0);
   const close = session.close.bind(session);
   const destroy = session.destroy.bind(session);
   session.close = (callback) => void setImmediate(close, callback);
   session.destroy = (error, code) => {
-    // Once only: nghttp2 reports each refused frame, and thousands may have arrived.
+    // The session is destroyed once only, because nghttp2 may report thousands of refused frames.
     session.destroy = () => {};
-    // The socket may be closed.
     session.socket?.removeAllListeners("data");
     setImmediate(destroy, error, code);
   };

@@ -1,21 +1,16 @@
 /**
- * One kept-alive HTTP/1.1 connection: one request at a time, no pipelining.
- *
- *     connecting ──▶ handshake ──▶ settling ──▶ sent (and again)
- *
- * Under TLS 1.3 a server refuses a client's certificate when the client's handshake is over, and what was written until
- * then is lost. So before its first request a connection may have to stay open for a moment.
+ * A persistent HTTP/1.1 connection that sends one request at a time. The first can be delayed: with TLS 1.3, a server
+ * refuses a client's certificate only after the handshake, and everything written until then is lost.
  */
 
 import type { OnReadOpts, Socket } from "node:net";
 import { type Response, ResponseParser } from "./response_parser.ts";
 
-/** The result of an exchange. */
-export type Answer =
-  | { readonly kind: "answered"; readonly response: Response }
+export type RequestResult =
+  | { readonly kind: "response"; readonly response: Response }
   /**
-   * The response is incomplete; the reason is an error code, `status` what arrived. Before the stage `sent`, nothing
-   * was written.
+   * No complete response. `reason` is an error code; `status` is `null` unless the headers arrived. Before the stage
+   * `sent`, nothing was written.
    */
   | {
     readonly kind: "failed";
@@ -24,53 +19,51 @@ export type Answer =
     readonly stage: Stage;
   };
 
-/** The stage of an exchange; `waiting`: for a free connection. */
+/** The stage of a request; in `waiting`, it has no connection yet. */
 export type Stage = "waiting" | "connecting" | "handshake" | "settling" | "sent";
 
-/** A failed request. */
-export type Failed = Extract<Answer, { readonly kind: "failed" }>;
+export type Failed = Extract<RequestResult, { readonly kind: "failed" }>;
 
-/** How a connection starts, and how long it is used. */
-export interface Beginning {
-  /** The event after which the socket is writable. */
-  readonly opened: "connect" | "secureConnect";
+/** A connection's timeouts and checks. */
+export interface ConnectionLimits {
+  /** The socket's event after which data can be written. */
+  readonly readyEvent: "connect" | "secureConnect";
   /**
-   * Delay before the first request, and at least as long as opening took, for the server to refuse the client. Default:
-   * none.
+   * The delay before the first request, during which the server may refuse the client; the handshake's duration if that
+   * is longer. Default: no delay.
    */
   readonly settleMs?: number;
-  /** Time to become ready. Default: the request's. */
-  readonly readyMs?: number;
-  /** Validates the actual address. Default: any. */
-  readonly mayCall?: (address: string) => boolean;
-  /** Maximum age for new requests. Default: none. */
+  /** The timeout for becoming ready. Default: the request's timeout. */
+  readonly readyTimeoutMs?: number;
+  /** Whether a remote address is permitted. Default: any. */
+  readonly isAllowed?: (address: string) => boolean;
+  /** The maximum age at which a connection accepts another request. Default: none. */
   readonly ageMaxMs?: number;
 }
 
-/** Callbacks to the pool, called before the exchange settles. */
-export interface ConnectionOptions extends Beginning {
+/** A connection's options; the callbacks run before the request settles. */
+interface ConnectionOptions extends ConnectionLimits {
   readonly address: string;
-  /** For the TCP handshake. Default: the request's. */
+  /** The timeout of the TCP handshake. Default: the request's timeout. */
   readonly connectTimeoutMs?: number;
-  /** Ready for the next request. */
   readonly onIdle: (connection: ClientConnection) => void;
-  readonly onGone: (connection: ClientConnection) => void;
+  readonly onClosed: (connection: ClientConnection) => void;
 }
 
-/** The runtime connected to a forbidden address. */
+/** The error code for a forbidden address. */
 export const addressRefused = "EADDRESSREFUSED";
 
-// Without a hint from the server; Node's servers close after 5 s.
+// Applies if the server announces no timeout; Node's servers close after 5 s.
 const idleMsDefault = 4_000;
-// The server's clock starts at its write, ours at our read.
+// The server's timer starts when it writes; ours starts when we read.
 const idleMarginMs = 1_000;
-// Middleboxes may forget silent connections sooner than the server.
+// Middleboxes may drop silent connections sooner than the server.
 const idleMsMax = 60_000;
 
-/** A shared read buffer, copied out at once: event-driven streams allocate 64 KiB per response. */
-const readRoom = new Uint8Array(16 * 1024);
+/** The read buffer that all connections share; Node's streams would allocate 64 KiB per response. */
+const readBuffer = new Uint8Array(16 * 1024);
 
-/** A connection; it accepts the first request while opening. */
+/** A connection. A request passed to `send` before the connection is ready is held until it is. */
 export class ClientConnection {
   readonly address: string;
   readonly #socket: Socket;
@@ -81,45 +74,44 @@ export class ClientConnection {
   #settleTimer: ReturnType<typeof setTimeout> | undefined;
   #onReady: (() => void) | null = null;
   #request: string | null = null;
-  #settle: ((answer: Answer) => void) | null = null;
-  #onPart: ((soFar: Response) => void) | null = null;
+  #settle: ((result: RequestResult) => void) | null = null;
+  #onPartial: ((partial: Response) => void) | null = null;
   #stage: Stage = "connecting";
   #requests = 0;
-  #isHeard = false;
+  #hasResponseBytes = false;
   #isReady = false;
-  #isGone = false;
+  #isClosed = false;
   #isRetired = false;
   #idleUntilMs = 0;
 
-  /** `connect` creates the socket; its exceptions pass through. */
+  /** Creates the socket with `connect`; throws what `connect` throws. */
   constructor(connect: (onread: OnReadOpts) => Socket, options: ConnectionOptions) {
     const socket = connect({
-      buffer: readRoom,
-      callback: (bytes, room) => {
-        this.#read(Buffer.from(room.subarray(0, bytes)));
+      buffer: readBuffer,
+      callback: (length, bytes) => {
+        this.#read(Buffer.from(bytes.subarray(0, length)));
         return true;
       },
     });
     this.address = options.address;
     this.#socket = socket;
     this.#options = options;
-    const { opened, settleMs, mayCall } = options;
-    this.#readyTimer = this.#cutAfter(options.readyMs);
-    const connectTimer = this.#cutAfter(options.connectTimeoutMs);
+    const { readyEvent, settleMs, isAllowed } = options;
+    this.#readyTimer = this.#failAfter(options.readyTimeoutMs);
+    const connectTimer = this.#failAfter(options.connectTimeoutMs);
     socket.setNoDelay(true);
     let connectedAtMs = 0;
     socket.once("connect", () => {
       clearTimeout(connectTimer);
       this.#stage = "handshake";
       connectedAtMs = performance.now();
-      // No request bytes go to any other address.
-      if (mayCall !== undefined && !mayCall(socket.remoteAddress ?? "")) this.fail(addressRefused);
+      if (isAllowed !== undefined && !isAllowed(socket.remoteAddress ?? "")) this.fail(addressRefused);
     });
-    socket.once(opened, () => {
-      if (settleMs === undefined) return this.#beReady();
+    socket.once(readyEvent, () => {
+      if (settleMs === undefined) return this.#becomeReady();
       this.#stage = "settling";
       const waitMs = Math.max(settleMs, performance.now() - connectedAtMs);
-      this.#settleTimer = setTimeout(() => this.#beReady(), waitMs);
+      this.#settleTimer = setTimeout(() => this.#becomeReady(), waitMs);
     });
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
@@ -130,59 +122,57 @@ export class ClientConnection {
     });
   }
 
-  #cutAfter(ms: number | undefined): ReturnType<typeof setTimeout> | undefined {
+  #failAfter(ms: number | undefined): ReturnType<typeof setTimeout> | undefined {
     return ms === undefined ? undefined : setTimeout(() => this.fail("ETIMEDOUT"), ms);
   }
 
   /**
-   * Whether the connection is open and not about to be closed by the server.
-   *
-   * Chosen: connections are left before the server closes them, because a request that fails on a reused connection may
-   * have been read. A small race remains.
+   * Whether the connection accepts another request and the server is not about to close it. Chosen: we close first,
+   * because a request that fails on a reused connection may have reached the server. A small race remains.
    */
   isUsable(nowMs: number): boolean {
-    return !this.#isGone && nowMs < this.#idleUntilMs && this.#socket.writable &&
+    return !this.#isClosed && nowMs < this.#idleUntilMs && this.#socket.writable &&
       !this.#socket.readableEnded &&
       nowMs < this.#openedAtMs + (this.#options.ageMaxMs ?? Infinity);
   }
 
-  /** It is reused, and the current request has had no response bytes. */
-  get isSilentAfterOthers(): boolean {
-    return this.#requests > 1 && !this.#isHeard;
+  /** Whether the connection is reused and no byte of the current response has arrived. */
+  get isReusedWithoutResponse(): boolean {
+    return this.#requests > 1 && !this.#hasResponseBytes;
   }
 
-  /** Sends a request (head and body in one text); calls `onPart` with each partial response, then `settle` once. */
-  run(
+  /** Sends a request (head and body); calls `onPartial` with each partial response, then `settle` once. */
+  send(
     request: string,
-    settle: (answer: Answer) => void,
-    onPart: ((soFar: Response) => void) | null = null,
+    settle: (result: RequestResult) => void,
+    onPartial: ((partial: Response) => void) | null = null,
   ): void {
     this.#request = request;
     this.#settle = settle;
-    this.#onPart = onPart;
+    this.#onPartial = onPartial;
     this.#requests += 1;
-    this.#isHeard = false;
+    this.#hasResponseBytes = false;
     if (this.#isReady) this.#write();
   }
 
-  /** Opens without sending; calls `settle` once, with `null` when ready. */
+  /** Opens the connection without a request; calls `settle` once, with `null` if the connection is ready. */
   open(settle: (failed: Failed | null) => void): void {
-    this.#settle = (answer) => settle(answer as Failed);
+    this.#settle = (result) => settle(result as Failed);
     this.#onReady = () => {
       this.#settle = null;
       if (this.#isRetired) this.#destroy();
-      else this.#keep(null);
+      else this.#becomeIdle(null);
       settle(null);
     };
   }
 
-  /** Closes after the current request. */
+  /** Closes the connection after the current request. */
   retire(): void {
     this.#isRetired = true;
     if (this.#settle === null) this.#destroy();
   }
 
-  /** Destroys the connection; `reason` settles the current exchange. */
+  /** Destroys the connection; the current request fails with `reason`. */
   fail(reason: string): void {
     const settle = this.#settle;
     const stage = this.#stage;
@@ -192,7 +182,7 @@ export class ClientConnection {
     settle?.({ kind: "failed", status, reason, stage });
   }
 
-  #beReady(): void {
+  #becomeReady(): void {
     clearTimeout(this.#readyTimer);
     this.#isReady = true;
     if (this.#onReady === null) return this.#write();
@@ -209,14 +199,14 @@ export class ClientConnection {
   }
 
   #read(chunk: Buffer): void {
-    // An unsolicited response: the server closes or is confused.
+    // An unsolicited response, such as a 408 before the server closes.
     if (this.#settle === null) return this.#destroy();
     if (!this.#isReady) return this.fail("EPROTO");
-    this.#isHeard = true;
+    this.#hasResponseBytes = true;
     try {
       if (this.#parser.push(chunk)) return this.#finish();
-      const { soFar } = this.#parser;
-      if (soFar !== null) this.#onPart?.(soFar);
+      const { partial } = this.#parser;
+      if (partial !== null) this.#onPartial?.(partial);
     } catch (error) {
       this.fail(codeOf(error));
     }
@@ -233,30 +223,30 @@ export class ClientConnection {
     this.#settle = null;
     this.#parser.reset();
     const { isPersistent, keepAliveMs } = response.head;
-    // The response came before the request was fully sent; the rest would precede the next one.
+    // After an early response, the next request would follow the unsent rest of this one.
     const isSent = this.#socket.writableLength === 0;
     if (!isPersistent || hasSurplus || this.#isRetired || !isSent) this.#destroy();
-    else this.#keep(keepAliveMs);
-    settle?.({ kind: "answered", response });
+    else this.#becomeIdle(keepAliveMs);
+    settle?.({ kind: "response", response });
   }
 
-  #keep(keepAliveMs: number | null): void {
-    const keptMs = keepAliveMs === null ? idleMsDefault : Math.max(0, keepAliveMs - idleMarginMs);
-    this.#idleUntilMs = performance.now() + Math.min(keptMs, idleMsMax);
+  #becomeIdle(keepAliveMs: number | null): void {
+    const idleMs = keepAliveMs === null ? idleMsDefault : Math.max(0, keepAliveMs - idleMarginMs);
+    this.#idleUntilMs = performance.now() + Math.min(idleMs, idleMsMax);
     this.#options.onIdle(this);
   }
 
   #destroy(): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     clearTimeout(this.#readyTimer);
     clearTimeout(this.#settleTimer);
     this.#socket.destroy();
-    this.#options.onGone(this);
+    this.#options.onClosed(this);
   }
 }
 
-/** The error's code, or `EUNKNOWN`. */
+/** Returns an error's code, or `EUNKNOWN`. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : "EUNKNOWN";

@@ -1,100 +1,89 @@
 /**
- * Pooled connections to other hosts, by host name and port, most recently used first.
+ * A pool of connections per host name and port, which reuses the most recently used connection first.
  *
- *     waiting ──▶ connecting ──▶ handshake ──▶ settling ──▶ sent ──▶ idle ──▶ sent …
- *     for its turn                                                     └──▶ gone, after its time
- *
- * Chosen: our own HTTP/1.1 client. A 1 KB PUT over mutual TLS costs 30.6 µs on Node and 26.9 on Deno; undici `dispatch` 38.6
- * and 45.8, undici `request` 50.6 and 68.7, node:https 63.3 and 55.6. Connections are kept: with one per webhook, 281 of a burst
- * of 2,000 timed out at the name server.
+ * Chosen: our own HTTP/1.1 client. A 1 KB PUT over mutual TLS costs 30.6 µs on Node and 26.9 on Deno, with undici's
+ * `dispatch` 38.6 and 45.8, with undici's `request` 50.6 and 68.7, with node:https 63.3 and 55.6. Rejected: a
+ * connection per webhook; in a burst of 2,000, 281 timed out during name resolution.
  */
 
 import type { OnReadOpts, Socket } from "node:net";
 import { Deadlines, type Timed } from "../deadlines.ts";
 import {
-  type Answer,
-  type Beginning,
   ClientConnection,
   codeOf,
+  type ConnectionLimits,
   type Failed,
+  type RequestResult,
   type Stage,
 } from "./client_connection.ts";
 import { FairQueue, type FairQueueOptions } from "./fair_queue.ts";
 import type { Response } from "./response_parser.ts";
 
-/** The destination of a request. */
 export interface Target {
   /** A host name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** The host's permitted addresses, tried in order. */
+  /** The host's permitted addresses. The one that last responded is tried first, then the others in order. */
   readonly addresses: readonly string[];
 }
 
-/** A request. */
 export interface OutboundRequest {
   readonly target: Target;
-  /** The tenant. */
   readonly tenant: string;
-  /** Head and body. */
+  /** The request's head and body. */
   readonly text: string;
-  /** Total time, from the wait for a connection to the end of the response. */
+  /** Includes the wait for a connection. */
   readonly timeoutMs: number;
-  /** Called with each partial response, from its head on; `cut` drops the rest. */
-  readonly onPart?: (soFar: Response, cut: () => void) => void;
+  /** Called with the response so far as its body arrives; `abort` closes the connection and fails the request. */
+  readonly onPartial?: (partial: Response, abort: () => void) => void;
 }
 
-/** How a pool works. */
-export interface PoolOptions extends Beginning, Pick<FairQueueOptions<unknown>, "mayStart"> {
-  /** Starts to connect; may throw, which fails the request. */
+interface PoolOptions extends ConnectionLimits, Pick<FairQueueOptions<unknown>, "mayStart"> {
+  /** Starts to connect; if it throws, the request fails. */
   readonly connect: (target: Target, address: string, onread: OnReadOpts) => Socket;
   /**
-   * Retries a request at once, on a new connection and within the same time, if a reused connection closes before any
-   * response byte. The server may have read it, so it must recognize repeats. Default: no retry.
+   * Retries a request once, within the same timeout, if a reused connection fails before any byte of the response. The
+   * server may have read the request, so it must recognize repeats. Default: no retry.
    */
-  readonly repeatsLost?: true;
+  readonly retriesLostRequests?: true;
 }
 
-// The share of a request's time in which it must get a connection.
+// The share of a request's timeout within which `mayStart` must let it start.
 const waitShare = 3 / 4;
-// Time for one of several addresses before the next is tried.
+// The TCP handshake's timeout, after which the next address is tried.
 const addressTimeoutMs = 2_500;
-// For all hosts; the longest idle closes first.
+// Across all hosts; the connection that has been idle longest is closed first.
 const idleMax = 256;
-// Interval of the check for idle connections, so that we close them first.
+// The interval of the checks for idle connections that their servers will soon close.
 const sweepMs = 1_000;
 
 interface Pending extends Timed, OutboundRequest {
   readonly host: Host;
-  readonly settle: (answer: Answer) => void;
-  readonly endsAtMs: number;
-  /** Addresses already tried. */
-  readonly tried: string[];
+  readonly settle: (result: RequestResult) => void;
+  readonly deadlineMs: number;
+  readonly triedAddresses: string[];
   connection: ClientConnection | null;
   isStarted: boolean;
-  isLate: boolean;
-  isRepeat: boolean;
+  isTimedOut: boolean;
+  isRetry: boolean;
 }
 
-/** A host's connections and pending requests. */
 interface Host {
   readonly key: string;
   readonly open: Set<ClientConnection>;
   /** Most recently used last. */
   readonly idle: ClientConnection[];
   readonly queue: FairQueue<Pending>;
-  /** Requests without a response yet. */
   readonly pending: Set<Pending>;
-  /** The address that last answered. */
-  goodAddress: string | null;
+  /** The address that last responded. */
+  workingAddress: string | null;
 }
 
-/** Sends requests over pooled connections; excess ones wait as `mayStart` decides. */
+/** Sends requests over pooled connections; a request waits until `mayStart` allows it. */
 export class ConnectionPool {
   readonly #options: PoolOptions;
-  /** Hosts with a connection or a request. */
   readonly #hosts = new Map<string, Host>();
-  /** In the order of becoming idle. */
+  /** The idle connections of all hosts, longest idle first. */
   readonly #idle = new Set<ClientConnection>();
   readonly #deadlines = new Deadlines<Pending>(0);
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -107,29 +96,31 @@ export class ConnectionPool {
   }
 
   /**
-   * Sends one request to one of its host's addresses and calls `settle` once; never throws. It sends it at most once,
-   * except with {@linkcode PoolOptions.repeatsLost}.
+   * Sends a request to one of its target's addresses, and calls `settle` once; never throws. Sends it at most once
+   * unless {@linkcode PoolOptions.retriesLostRequests} is set.
    */
-  send(request: OutboundRequest, settle: (answer: Answer) => void): void {
+  send(request: OutboundRequest, settle: (result: RequestResult) => void): void {
     const host = this.#host(request.target);
     const nowMs = performance.now();
     const pending: Pending = {
       ...request,
-      ...{ host, settle, endsAtMs: nowMs + request.timeoutMs, tried: [], connection: null, deadline: null },
-      ...{ isStarted: false, isLate: false, isRepeat: false },
+      ...{ host, settle, deadlineMs: nowMs + request.timeoutMs, connection: null, deadline: null },
+      ...{ triedAddresses: [], isStarted: false, isTimedOut: false, isRetry: false },
     };
     host.pending.add(pending);
-    if (this.#isClosed) return this.#cut(pending, "ECANCELED");
+    if (this.#isClosed) return this.#fail(pending, "ECANCELED");
     host.queue.add(pending);
     if (!pending.isStarted) this.#deadlines.addAt(pending, nowMs + waitShare * request.timeoutMs);
-    this.#watch();
+    this.#setTimer();
   }
 
-  /** Opens an additional connection for the next request: `null`, or the failure. Sends nothing; never rejects. */
+  /** Opens a connection for a later request; resolves with `null` or the failure, and never rejects. */
   open(target: Target, timeoutMs: number): Promise<Failed | null> {
     return new Promise((resolve) => {
       const address = target.addresses[0] as string;
-      const connection = this.#isClosed ? "ECANCELED" : this.#make(this.#host(target), target, { address });
+      const connection = this.#isClosed
+        ? "ECANCELED"
+        : this.#connect(this.#host(target), target, { address });
       if (typeof connection === "string") return resolve(failure(connection, "connecting"));
       const timer = setTimeout(() => connection.fail("ETIMEDOUT"), timeoutMs);
       connection.open((failed) => {
@@ -139,7 +130,7 @@ export class ConnectionPool {
     });
   }
 
-  /** Closes all current connections after their current requests. */
+  /** Closes each open connection after its current request. */
   retire(): void {
     for (const { open } of this.#hosts.values()) for (const connection of [...open]) connection.retire();
   }
@@ -150,7 +141,7 @@ export class ConnectionPool {
     clearTimeout(this.#sweeper);
     for (const { pending, open } of this.#hosts.values()) {
       for (const waiting of [...pending].filter(({ isStarted }) => !isStarted)) {
-        this.#cut(waiting, "ECANCELED");
+        this.#fail(waiting, "ECANCELED");
       }
       for (const connection of [...open]) connection.fail("ECANCELED");
     }
@@ -165,123 +156,125 @@ export class ConnectionPool {
       start: (pending) => {
         pending.isStarted = true;
         this.#deadlines.remove(pending);
-        this.#deadlines.addAt(pending, pending.endsAtMs);
+        this.#deadlines.addAt(pending, pending.deadlineMs);
         this.#start(pending);
       },
     });
-    const host: Host = { key, open: new Set(), idle: [], queue, pending: new Set(), goodAddress: null };
+    const host: Host = { key, open: new Set(), idle: [], queue, pending: new Set(), workingAddress: null };
     this.#hosts.set(key, host);
     return host;
   }
 
-  // Shared: a closure per request would survive until a major collection.
-  #settle(pending: Pending, answer: Answer): void {
+  // A method, because a closure per request would survive until a major garbage collection.
+  #settle(pending: Pending, result: RequestResult): void {
     const { host } = pending;
     this.#deadlines.remove(pending);
     host.pending.delete(pending);
     host.queue.remove(pending);
-    this.#watch();
-    this.#forgetEmpty(host);
-    pending.settle(answer);
+    this.#setTimer();
+    this.#removeIfUnused(host);
+    pending.settle(result);
   }
 
-  // One timer for all: one per request cost more than its parsing.
-  #watch(): void {
+  // One timer for all requests; one per request cost more than parsing its response.
+  #setTimer(): void {
     const { firstAtMs } = this.#deadlines;
     if (firstAtMs !== null && firstAtMs >= this.#timerAtMs) return;
     clearTimeout(this.#timer);
     this.#timerAtMs = firstAtMs ?? Infinity;
     if (firstAtMs === null) return;
-    this.#timer = setTimeout(() => this.#cutLate(), Math.max(0, firstAtMs - performance.now()));
+    this.#timer = setTimeout(() => this.#failExpired(), Math.max(0, firstAtMs - performance.now()));
   }
 
-  #cutLate(): void {
+  #failExpired(): void {
     this.#timerAtMs = Infinity;
-    // A timer may fire early.
+    // A timer may fire up to a millisecond early.
     this.#deadlines.sweep(performance.now() + 1, (pending) => {
-      pending.isLate = true;
-      this.#cut(pending, "ETIMEDOUT");
+      pending.isTimedOut = true;
+      this.#fail(pending, "ETIMEDOUT");
     });
-    this.#watch();
+    this.#setTimer();
   }
 
-  #cut(pending: Pending, reason: string, stage: Stage = "waiting"): void {
+  #fail(pending: Pending, reason: string, stage: Stage = "waiting"): void {
     if (pending.connection !== null) pending.connection.fail(reason);
     else this.#settle(pending, failure(reason, stage));
   }
 
   #start(pending: Pending): void {
-    const { host, target, tried } = pending;
-    // Retried on a new connection if possible, because idle ones may be closed too.
-    const mayBeNew = pending.isRepeat && this.#options.mayStart(0, host.open.size);
-    const idle = mayBeNew ? null : this.#takeIdle(host, target.addresses);
-    if (idle !== null) return this.#run(idle, pending);
+    const { host, target, triedAddresses } = pending;
+    // A retry uses a new connection if possible, because the server may have closed the idle ones too.
+    const needsNew = pending.isRetry && this.#options.mayStart(0, host.open.size);
+    const idle = needsNew ? null : this.#takeIdle(host, target.addresses);
+    if (idle !== null) return this.#sendOver(idle, pending);
     const address = nextAddress(pending);
-    tried.push(address);
-    const isLast = tried.length >= target.addresses.length;
+    triedAddresses.push(address);
+    const isLast = triedAddresses.length >= target.addresses.length;
     const connectTimeoutMs = isLast ? {} : { connectTimeoutMs: addressTimeoutMs };
-    const connection = this.#make(host, target, { address, ...connectTimeoutMs });
-    if (typeof connection === "string") this.#cut(pending, connection, "connecting");
-    else this.#run(connection, pending);
+    const connection = this.#connect(host, target, { address, ...connectTimeoutMs });
+    if (typeof connection === "string") this.#fail(pending, connection, "connecting");
+    else this.#sendOver(connection, pending);
   }
 
   #takeIdle({ idle }: Host, addresses: readonly string[]): ClientConnection | null {
     const nowMs = performance.now();
-    for (let taken = idle.pop(); taken !== undefined; taken = idle.pop()) {
-      this.#idle.delete(taken);
-      // Skips addresses that the name has lost or that are now forbidden.
-      if (taken.isUsable(nowMs) && addresses.includes(taken.address)) return taken;
-      taken.retire();
+    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+      this.#idle.delete(connection);
+      // The name may no longer resolve to this address, or the address may no longer be allowed.
+      if (connection.isUsable(nowMs) && addresses.includes(connection.address)) return connection;
+      connection.retire();
     }
     return null;
   }
 
-  /** A new connection, or the error code. */
-  #make(
+  /** Returns an error code if the connection cannot be created. */
+  #connect(
     host: Host,
     target: Target,
-    how: { readonly address: string; readonly connectTimeoutMs?: number },
+    options: { readonly address: string; readonly connectTimeoutMs?: number },
   ): ClientConnection | string {
-    const { connect, ...beginning } = this.#options;
+    const { connect, ...limits } = this.#options;
     try {
-      const connection = new ClientConnection((onread) => connect(target, how.address, onread), {
-        ...beginning,
-        ...how,
-        onIdle: (idle) => this.#keep(host, idle),
-        onGone: (gone) => this.#onGone(host, gone),
+      const connection = new ClientConnection((onread) => connect(target, options.address, onread), {
+        ...limits,
+        ...options,
+        onIdle: (idle) => this.#onIdle(host, idle),
+        onClosed: (closed) => this.#onClosed(host, closed),
       });
       host.open.add(connection);
       return connection;
     } catch (error) {
-      this.#forgetEmpty(host);
+      this.#removeIfUnused(host);
       return codeOf(error);
     }
   }
 
-  #run(connection: ClientConnection, pending: Pending): void {
-    const { onPart } = pending;
+  #sendOver(connection: ClientConnection, pending: Pending): void {
+    const { onPartial } = pending;
     pending.connection = connection;
-    connection.run(
+    connection.send(
       pending.text,
-      (answer) => this.#answered(pending, connection, answer),
-      onPart === undefined ? null : (soFar) => onPart(soFar, () => connection.fail("ECANCELED")),
+      (result) => this.#onResult(pending, connection, result),
+      onPartial === undefined ? null : (partial) => onPartial(partial, () => connection.fail("ECANCELED")),
     );
   }
 
-  #answered(pending: Pending, { address, isSilentAfterOthers }: ClientConnection, answer: Answer): void {
-    const { host, target, tried, isLate, isRepeat } = pending;
+  #onResult(pending: Pending, connection: ClientConnection, result: RequestResult): void {
+    const { host, target, triedAddresses, isTimedOut, isRetry } = pending;
     pending.connection = null;
-    if (answer.kind === "answered") host.goodAddress = address;
-    else if (!isLate && !this.#isClosed) {
-      const isLost = this.#options.repeatsLost === true && isSilentAfterOthers && !isRepeat;
-      const isElsewhere = answer.stage === "connecting" && tried.length < target.addresses.length;
-      pending.isRepeat ||= isLost;
-      if (isLost || isElsewhere) return this.#start(pending);
+    if (result.kind === "response") host.workingAddress = connection.address;
+    else if (!isTimedOut && !this.#isClosed) {
+      const isLost = this.#options.retriesLostRequests === true && connection.isReusedWithoutResponse &&
+        !isRetry;
+      const hasOtherAddress = result.stage === "connecting" &&
+        triedAddresses.length < target.addresses.length;
+      pending.isRetry ||= isLost;
+      if (isLost || hasOtherAddress) return this.#start(pending);
     }
-    this.#settle(pending, answer);
+    this.#settle(pending, result);
   }
 
-  #keep(host: Host, connection: ClientConnection): void {
+  #onIdle(host: Host, connection: ClientConnection): void {
     host.idle.push(connection);
     this.#idle.add(connection);
     for (const oldest of this.#idle) {
@@ -301,24 +294,22 @@ export class ConnectionPool {
     }, sweepMs);
   }
 
-  #onGone(host: Host, gone: ClientConnection): void {
-    host.open.delete(gone);
-    this.#idle.delete(gone);
-    const at = host.idle.indexOf(gone);
-    if (at !== -1) host.idle.splice(at, 1);
-    this.#forgetEmpty(host);
+  #onClosed(host: Host, connection: ClientConnection): void {
+    host.open.delete(connection);
+    this.#idle.delete(connection);
+    const index = host.idle.indexOf(connection);
+    if (index !== -1) host.idle.splice(index, 1);
+    this.#removeIfUnused(host);
   }
 
-  #forgetEmpty({ key, open, pending }: Host): void {
+  #removeIfUnused({ key, open, pending }: Host): void {
     if (open.size === 0 && pending.size === 0) this.#hosts.delete(key);
   }
 }
 
-function nextAddress({ host: { goodAddress }, target: { addresses }, tried }: Pending): string {
-  if (goodAddress !== null && addresses.includes(goodAddress) && !tried.includes(goodAddress)) {
-    return goodAddress;
-  }
-  return addresses.find((address) => !tried.includes(address)) ?? addresses[0] as string;
+function nextAddress({ host: { workingAddress }, target: { addresses }, triedAddresses }: Pending): string {
+  const untried = addresses.filter((address) => !triedAddresses.includes(address));
+  return untried.find((address) => address === workingAddress) ?? untried[0] ?? addresses[0] as string;
 }
 
 function failure(reason: string, stage: Stage): Failed {

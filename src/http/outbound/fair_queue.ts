@@ -1,21 +1,18 @@
-/** Shares places among tenants: first in, first out per tenant, round robin across tenants. */
+/** Shares concurrency among tenants: first in, first out per tenant, round robin across tenants. */
 
 /**
- * Whether a tenant with `inFlight` of `total` requests may start another: while it has fewer than the free places of
- * `allowed`. Alone it gets half, of two each gets a third, and a place is always left for the next tenant.
- *
- * Chosen: this dynamic threshold (Choudhury and Hahne, 1998), because a fixed cap slows a lone tenant or lets a few
- * hanging ones take everything.
+ * Whether a tenant with `inFlight` of `total` requests may start another. It may if fewer are in flight than are free of
+ * `allowed`, so one tenant alone gets half, and each of two a third. Chosen: this dynamic threshold (Choudhury and Hahne,
+ * 1998), because a fixed cap slows a single tenant down or lets a few whose requests hang take everything.
  */
 export function mayStart(inFlight: number, total: number, allowed: number): boolean {
   return total < allowed && (inFlight === 0 || inFlight < allowed - total);
 }
 
-/** Options of {@linkcode FairQueue}. */
 export interface FairQueueOptions<Item> {
-  /** Whether a tenant may start one more: usually {@linkcode mayStart}. */
-  readonly mayStart: (ofTenant: number, total: number) => boolean;
-  /** Called when an item gets a place, possibly within {@linkcode FairQueue.add}; must not throw. */
+  /** Whether a tenant may start another item; usually {@linkcode mayStart}. */
+  readonly mayStart: (inFlight: number, total: number) => boolean;
+  /** Starts an item, possibly within {@linkcode FairQueue.add}; must not throw. */
   readonly start: (item: Item) => void;
 }
 
@@ -24,10 +21,10 @@ interface Share<Item> {
   readonly started: Set<Item>;
 }
 
-/** Starts items as places become free; callers bound the waiting ones. */
+/** Starts items as soon as `mayStart` allows; the caller limits how many wait. */
 export class FairQueue<Item extends { readonly tenant: string }> {
   readonly #options: FairQueueOptions<Item>;
-  /** In round-robin order. */
+  /** The shares by tenant, in round-robin order. */
   readonly #shares = new Map<string, Share<Item>>();
   #started = 0;
   #isStarting = false;
@@ -36,7 +33,6 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#options = options;
   }
 
-  /** Queues an item; may start it at once. */
   add(item: Item): void {
     const share = this.#shares.get(item.tenant) ?? { waiting: new Set(), started: new Set() };
     this.#shares.set(item.tenant, share);
@@ -44,7 +40,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#startAll();
   }
 
-  /** Removes an ended or canceled item. */
+  /** Removes an item that has ended or was canceled. */
   remove(item: Item): void {
     const share = this.#shares.get(item.tenant);
     if (share === undefined) return;
@@ -54,7 +50,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     this.#startAll();
   }
 
-  // Not reentrant: an item may end while it starts.
+  // An item may end while it is being started, which calls this method again.
   #startAll(): void {
     if (this.#isStarting) return;
     this.#isStarting = true;
@@ -66,7 +62,7 @@ export class FairQueue<Item extends { readonly tenant: string }> {
     for (const [tenant, share] of this.#shares) {
       const [item] = share.waiting;
       if (item === undefined || !this.#options.mayStart(share.started.size, this.#started)) continue;
-      // Moves to the end of the round.
+      // Moves the tenant to the end of the round.
       this.#shares.delete(tenant);
       this.#shares.set(tenant, share);
       share.waiting.delete(item);

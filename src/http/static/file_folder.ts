@@ -1,118 +1,107 @@
-/** The files below a folder, never one outside. */
+/** Finds and reads files below a folder, and never serves one outside it. */
 
+import type { ByteRange } from "../conditional.ts";
 import { LruCache } from "../lru_cache.ts";
-import type { ByteRange } from "./conditional.ts";
-import { FileChanged, FileSource, FileVersion, isSame, openFile, settledStat } from "./file_version.ts";
+import {
+  FileChanged,
+  FileSource,
+  FileVersion,
+  isSame,
+  openFile,
+  requireExisting,
+  settledStat,
+} from "./file_version.ts";
 import { randomBytes } from "node:crypto";
-import { type BigIntStats, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { type FileHandle, readlink, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import process from "node:process";
 
-/**
- * Runs one round of a job at a time per key. Calls during a round share the next one, so that no result is older than its
- * call, and a thousand concurrent calls cost two rounds.
- */
+/** Runs one job at a time per key. Calls that arrive during a run share the next run, so no result is stale. */
 class Coalescer<T> {
   readonly #running = new Map<string, { next: Promise<T> | null; readonly current: Promise<T> }>();
 
-  /** The result of a round that starts after this call. */
-  ask(key: string, job: () => Promise<T>): Promise<T> {
+  run(key: string, job: () => Promise<T>): Promise<T> {
     const running = this.#running.get(key);
-    if (running === undefined) return this.#begin(key, job);
-    const again = () => this.#begin(key, job);
+    if (running === undefined) return this.#start(key, job);
+    const again = () => this.#start(key, job);
     running.next ??= running.current.then(again, again);
     return running.next;
   }
 
-  #begin(key: string, job: () => Promise<T>): Promise<T> {
+  #start(key: string, job: () => Promise<T>): Promise<T> {
     const current = job();
-    const round = { next: null, current };
-    this.#running.set(key, round);
+    const run = { next: null, current };
+    this.#running.set(key, run);
     const done = () => {
-      if (round.next === null) this.#running.delete(key);
+      if (run.next === null) this.#running.delete(key);
     };
     current.then(done, done);
     return current;
   }
 }
 
-/** The result of a lookup. */
-export type Found =
+type Found =
   | { readonly kind: "file"; readonly file: FileVersion }
   | { readonly kind: "folder" }
-  /** Nothing to serve: missing, a device, a link to outside, or unreadable. */
+  /** A missing or unreadable file, a device, or a link out of the folder. */
   | { readonly kind: "none" };
 
-/** Up to this length a range or file is read at once, otherwise in pieces. */
+/** The maximum length of a range or file that is read whole instead of streamed. */
 const wholeBytesMax = 128 * 1024;
-/** Cached tags; computing one reads the whole file. */
+/** The maximum number of cached versions; to compute an entity tag, the whole file is read. */
 const versionsMax = 4_096;
-/** Bytes of cached files, each at most {@linkcode wholeBytesMax}. */
-const keptBytesMax = 32 * 1024 * 1024;
-/** Attempts for a file that keeps changing. */
-const triesMax = 5;
+const cachedBytesMax = 32 * 1024 * 1024;
+const attemptsMax = 5;
 
-/** Errors that mean 404. Others are faults, such as too many open files. */
-const missing: ReadonlySet<unknown> = new Set([
-  "ENOENT",
-  "ENOTDIR",
-  "EISDIR",
-  "ELOOP",
-  "ENAMETOOLONG",
-  "EINVAL",
-  "EACCES",
-  "EPERM",
-  // A socket, or a device without a driver.
-  "ENXIO",
-  "ENODEV",
-]);
+/**
+ * The error codes that mean 404 (`ENXIO` and `ENODEV`: a socket, or a device without a driver); any other, such as too
+ * many open files, is a fault.
+ */
+const notFoundCodes: ReadonlySet<unknown> = new Set(
+  "ENOENT ENOTDIR EISDIR ELOOP ENAMETOOLONG EINVAL EACCES EPERM ENXIO ENODEV".split(" "),
+);
 
 const isDeno = "Deno" in globalThis;
-/** Linux reports an open file's path; Deno needs all permissions for it. */
-const tellsPlace = !isDeno && process.platform === "linux" && existsSync("/proc/self/fd");
+/** Whether `/proc` shows an open file's path; on Deno, reading it needs all permissions. */
+const hasProcFd = !isDeno && process.platform === "linux" && existsSync("/proc/self/fd");
 /**
- * Elsewhere the path is resolved and checked again, which races with an attacker who swaps a folder for a link and back.
- * For a file outside only one of two checks can hold at a time (the path is inside; the path is the open file), so a
- * random sequence of them fails for any timing.
- *
- * Rejected: alternating both a dozen times; one test run in a hundred was served a file from outside.
+ * The number of random checks without `/proc`, where an attacker may swap a folder for a link and back. If the open file
+ * is outside, only one check passes at any moment: the path is inside, or it is the open file. Rejected: alternating the
+ * checks a dozen times; one test run in a hundred served a file from outside.
  */
-const chancesAgainst = tellsPlace ? 0 : 30;
+const randomChecks = hasProcFd ? 0 : 30;
 
 const folder: Found = { kind: "folder" };
 const none: Found = { kind: "none" };
 
-/** A folder whose files are served. */
 export class FileFolder {
   readonly #root: string;
-  readonly #rounds = new Coalescer<Found>();
+  readonly #lookups = new Coalescer<Found>();
   readonly #versions = new LruCache<string, Found & { kind: "file" }>(versionsMax, () => 1);
-  readonly #contents = new LruCache<FileVersion, Uint8Array>(keptBytesMax, (bytes) => bytes.length);
+  readonly #contents = new LruCache<FileVersion, Uint8Array>(cachedBytesMax, (bytes) => bytes.length);
 
-  /** The folder may be missing, or a link that changes while it is served. */
+  /** `root` may be missing, or a link whose target changes while it is served. */
   constructor(root: string) {
     this.#root = root;
   }
 
   /**
-   * Looks a file up in the file system each time, so that a replaced file is served at once.
-   *
-   * @throws the file system's faults; {@linkcode FileChanged} for a file that keeps changing
+   * Looks up a name in the file system, so that a replaced file is served at once. Throws `FileChanged` if the file
+   * keeps changing, and any file system error that does not mean 404.
    */
   find(names: readonly string[]): Promise<Found> {
     const name = names.join("/");
-    return this.#rounds.ask(name, () => this.#find(name));
+    return this.#lookups.run(name, () => this.#find(name));
   }
 
   /**
-   * The bytes of a range; a source if they are many, which must be read to its end or canceled.
-   *
-   * @throws {FileChanged} if the file has changed: look it up again
+   * Returns a range's bytes; for a long range, a source that the caller must read to its end or cancel. Throws
+   * `FileChanged` if the file must be looked up again.
    */
   async body(file: FileVersion, range: ByteRange): Promise<Uint8Array | FileSource> {
-    const kept = this.#contents.get(file);
-    if (kept !== undefined) return kept.subarray(range.start, range.end);
+    const cached = this.#contents.get(file);
+    if (cached !== undefined) return cached.subarray(range.start, range.end);
     if (file.size === 0) return new Uint8Array(0);
     await file.acquire();
     if (range.end - range.start > wholeBytesMax) return new FileSource(file, range);
@@ -135,17 +124,17 @@ export class FileFolder {
       const known = this.#versions.get(name);
       if (known !== undefined) {
         if (isSame(known.file.stats, stats)) return known;
-        this.#forget(name);
+        this.#evict(name);
       }
-      return await this.#look(name, path);
+      return await this.#readVersion(name, path);
     } catch (error) {
-      if (!missing.has((error as NodeJS.ErrnoException).code)) throw error;
-      this.#forget(name);
+      if (!notFoundCodes.has((error as NodeJS.ErrnoException).code)) throw error;
+      this.#evict(name);
       return none;
     }
   }
 
-  async #look(name: string, path: string): Promise<Found> {
+  async #readVersion(name: string, path: string): Promise<Found> {
     for (let attempt = 1;; attempt++) {
       try {
         const file = await this.#open(path);
@@ -154,12 +143,12 @@ export class FileFolder {
         this.#versions.put(name, found);
         return found;
       } catch (error) {
-        if (!(error instanceof FileChanged) || attempt === triesMax) throw error;
+        if (!(error instanceof FileChanged) || attempt === attemptsMax) throw error;
       }
     }
   }
 
-  /** Checks the open file, because its path may change meanwhile. */
+  /** Opens the file before its location is checked, because the path may change in between. */
   async #open(path: string): Promise<FileVersion | null> {
     const root = await realpath(this.#root);
     const handle = await openFile(path);
@@ -167,17 +156,18 @@ export class FileFolder {
       const stats = await settledStat(handle);
       if (!stats.isFile()) return null;
       const inside = root.endsWith(sep) ? root : root + sep;
-      for (const isOfPlace of looks()) {
-        if (!isOfPlace) {
-          if (!isSame(stats, await statOf(path))) throw new FileChanged("The file was replaced");
+      for (const check of checks()) {
+        if (check === "same_file") {
+          const again = await requireExisting(stat(path, { bigint: true }));
+          if (!isSame(stats, again)) throw new FileChanged("The file was replaced");
           continue;
         }
-        const real = await placeOf(handle, path);
+        const real = await realPathOf(handle, path);
         if (!real.startsWith(inside)) {
           await this.#checkRoot(root);
           return null;
         }
-        // Deno permits reads below the configured path, not below a link's target.
+        // Deno's permission covers the configured path, not the target of a link.
         path = isDeno ? join(this.#root, real.slice(inside.length)) : real;
       }
       await this.#checkRoot(root);
@@ -188,10 +178,10 @@ export class FileFolder {
   }
 
   async #checkRoot(root: string): Promise<void> {
-    if (await realpath(this.#root) !== root) throw new FileChanged("The folder is another one");
+    if (await realpath(this.#root) !== root) throw new FileChanged("The folder was replaced");
   }
 
-  #forget(name: string): void {
+  #evict(name: string): void {
     const known = this.#versions.get(name);
     if (known === undefined) return;
     this.#versions.drop(name);
@@ -199,22 +189,17 @@ export class FileFolder {
   }
 }
 
-/** The sequence of checks: the path is inside, or (false) the path is the open file. */
-function looks(): boolean[] {
-  return [true, false, ...Array.from(randomBytes(chancesAgainst), (byte) => byte % 2 === 0)];
+type Check = "inside" | "same_file";
+
+function checks(): Check[] {
+  return [
+    "inside",
+    "same_file",
+    ...Array.from(randomBytes(randomChecks), (byte): Check => byte % 2 === 0 ? "inside" : "same_file"),
+  ];
 }
 
-/** An open file's path without symbolic links; `path` opened it. */
-async function placeOf(handle: FileHandle, path: string): Promise<string> {
-  return tellsPlace ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-}
-
-/** Looks again at a path that existed a moment ago. */
-async function statOf(path: string): Promise<BigIntStats> {
-  try {
-    return await stat(path, { bigint: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new FileChanged("The file has gone", { cause: error });
-  }
+/** Returns the path, without symbolic links, of the file that was opened at `path`. */
+async function realPathOf(handle: FileHandle, path: string): Promise<string> {
+  return hasProcFd ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
 }

@@ -1,4 +1,4 @@
-/** Collisions: other leads under a used Idempotency-Key, kept aside until somebody accepts them. */
+/** Lists and settles collisions: leads that reused an Idempotency-Key and were set aside. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {
@@ -11,32 +11,32 @@ import {
 } from "../../store/operator/collisions.ts";
 import {
   actionForm,
-  chosenTenant,
-  numberShape,
   parseQuery,
   readForm,
+  rowIdPattern,
+  selectedTenant,
   tenantSelect,
   type Tokens,
   withNote,
 } from "./request.ts";
-import { compared, erased, verbatim } from "./content.ts";
+import { erasedNote, pairMembers, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { count, type PageClock, shortened, shown, time } from "./text.ts";
+import { formatCount, type PageClock, safeText, timeElement, truncated } from "./text.ts";
 
 const listedMax = 200;
 
-const shows = {
-  lost: "open, of another person",
+const filters = {
+  lost: "open, from another person",
   open: "open",
 } as const;
-type Show = keyof typeof shows;
+type FilterName = keyof typeof filters;
 
-/** `/collisions` */
+/** Renders the page `/collisions`. */
 export async function collisionsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["tenant", "show"]);
-  const tenant = await chosenTenant(parts.pool, form);
-  const show = form.word("show", Object.keys(shows) as Show[]);
+  const tenant = await selectedTenant(parts.pool, form);
+  const show = form.oneOf("show", Object.keys(filters) as FilterName[]);
   const collisions = await listCollisions(parts.pool, {
     tenantId: tenant.id,
     isOpen: show !== null,
@@ -46,12 +46,13 @@ export async function collisionsPage({ parts, query, clock }: Context): Promise<
   return {
     title: "Collisions",
     body: markup`<h1>Collisions</h1>
-<p>A collision is a lead that reused another lead's <code>Idempotency-Key</code>. Its caller got <code>duplicate</code>, and it was
-kept aside, not delivered. If it is <strong>another person's</strong> (phone or email differ), the lead is lost until you accept it. If
-it is the same person's, it is usually the same lead, edited. Ask the caller to put its own name before its keys.</p>
+<p>A collision is a lead that reused another lead's <code>Idempotency-Key</code>. The caller got <code>duplicate</code>, and the lead was
+set aside, not delivered. If it is from <strong>another person</strong> (the phone or email differs, or neither can be compared), the
+lead is lost until you accept it. If it is from the same person, it is usually an edited copy of the same lead. Ask the caller to
+prefix its keys with its own name.</p>
 <form class="filters" method="get" action="/collisions">
 ${await tenantSelect(parts.pool, tenant.slug)}${
-      select("show", [["", "all"], ...Object.entries(shows)], { label: "Show", chosen: show })
+      select("show", [["", "all"], ...Object.entries(filters)], { label: "Show", selected: show })
     }<div><button>Show</button></div></form>
 ${
       table(
@@ -65,24 +66,24 @@ ${
           ">Times",
           "Event",
         ],
-        collisions.map((one) => ({
-          className: one.state === "open" && one.otherPerson ? undefined : "off",
+        collisions.map((collision) => ({
+          className: collision.state === "open" && collision.otherPerson ? undefined : "off",
           cells: [
-            time(one.lastAt, clock),
-            markup`<a href="/collisions/${one.id}">Compare ${one.id}</a>`,
-            stateBadges(one),
-            one.tenant,
-            shown(one.source),
-            one.idempotencyKey === null ? "–" : shortened(one.idempotencyKey, 40),
-            count(one.count),
-            markup`<a class="id" href="/leads/${one.eventId}">${one.eventId}</a>`,
+            timeElement(collision.lastAt, clock),
+            markup`<a href="/collisions/${collision.id}">Compare ${collision.id}</a>`,
+            stateBadges(collision),
+            collision.tenant,
+            safeText(collision.source),
+            collision.idempotencyKey === null ? "–" : truncated(collision.idempotencyKey, 40),
+            formatCount(collision.count),
+            markup`<a class="id" href="/leads/${collision.eventId}">${collision.eventId}</a>`,
           ],
         })),
         {
           label: "Collisions",
-          empty: markup`There are no such collisions: nothing to do.`,
+          empty: markup`No such collisions. You have nothing to do.`,
           caption: collisions.length === listedMax
-            ? `The newest ${listedMax}; choose a tenant to see more of it`
+            ? `The newest ${listedMax}; select a tenant to see more of its collisions`
             : undefined,
         },
       )
@@ -97,77 +98,83 @@ function stateBadges({ state, otherPerson }: ListedCollision): Markup {
   }</span>`;
 }
 
-/** `/collisions/{id}`: what was kept aside beside what was accepted. */
+/** `/collisions/{id}`: compares a collision with the accepted lead. */
 export async function collisionPage(
   { parts, tokens, exchange, query, clock }: Context,
 ): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
-  const one = numberShape.test(id) ? await readCollision(parts.pool, id) : null;
-  if (one === null) {
+  const collision = rowIdPattern.test(id) ? await readCollision(parts.pool, id) : null;
+  if (collision === null) {
     throw new RefusedPage(
       404,
       "No such collision",
-      markup`<p>The <a href="/collisions">list of collisions</a> has those there are.</p>`,
+      markup`<p>See the <a href="/collisions">list of collisions</a>.</p>`,
     );
   }
   return {
-    title: `Collision ${one.id}`,
-    body: markup`<h1>Collision ${one.id}</h1>
-${settling(one, { tokens, clock })}
+    title: `Collision ${collision.id}`,
+    body: markup`<h1>Collision ${collision.id}</h1>
+${statusBox(collision, { tokens, clock })}
 <dl class="facts">
-<dt>First event</dt><dd><a class="id" href="/leads/${one.eventId}">${one.eventId}</a></dd>
-<dt>Tenant</dt><dd>${one.tenant}</dd>
-<dt>Idempotency-Key</dt><dd>${one.idempotencyKey === null ? "none" : shown(one.idempotencyKey)}</dd>
-<dt>Accepted</dt><dd>${time(one.accepted.receivedAt, clock)}, posted by ${shown(one.accepted.source)}</dd>
-<dt>Kept aside</dt><dd>${time(one.firstAt, clock)}, posted by ${shown(one.source)}${
-      one.count > 1 && markup`, posted ${count(one.count)} times, last ${time(one.lastAt, clock)}`
+<dt>First event</dt><dd><a class="id" href="/leads/${collision.eventId}">${collision.eventId}</a></dd>
+<dt>Tenant</dt><dd>${collision.tenant}</dd>
+<dt>Idempotency-Key</dt><dd>${
+      collision.idempotencyKey === null ? "none" : safeText(collision.idempotencyKey)
+    }</dd>
+<dt>Accepted</dt><dd>${timeElement(collision.accepted.receivedAt, clock)}, posted by ${
+      safeText(collision.accepted.source)
+    }</dd>
+<dt>Set aside</dt><dd>${timeElement(collision.firstAt, clock)}, posted by ${safeText(collision.source)}${
+      collision.count > 1 &&
+      markup`; posted ${formatCount(collision.count)} times, last ${timeElement(collision.lastAt, clock)}`
     }</dd>
 </dl>
-<h2>What differs</h2>${differences(one)}
-<h2>The body kept aside, as posted</h2>${verbatim(one.raw, "The body kept aside")}`,
+<h2>Differences</h2>${differenceTable(collision)}
+<h2>Body of the collision, as posted</h2>${verbatim(collision.raw, "Body of the collision")}`,
   };
 }
 
-/** What it is, what became of it, and the buttons to change that. */
-function settling(
-  one: StoredCollision,
+/** Renders the collision's state and the buttons that settle it. */
+function statusBox(
+  collision: StoredCollision,
   { tokens, clock }: { readonly tokens: Tokens; readonly clock: PageClock },
 ): Markup {
-  const { state, otherPerson, settledAt, acceptedEventId } = one;
+  const { state, otherPerson, settledAt, acceptedEventId } = collision;
   const tone = state === "open" && otherPerson ? "bad" : state === "accepted" ? "good" : "warn";
-  const settled = settledAt === null ? markup`` : markup` ${time(settledAt, clock)}`;
-  const words = {
+  const settledTime = settledAt === null ? markup`` : markup` ${timeElement(settledAt, clock)}`;
+  const stateTexts = {
     open: otherPerson
-      ? markup`<strong>Another person's lead</strong>: phone or email differ. It was not delivered.`
-      : markup`The same person, by phone and email: most often the same lead, changed.`,
+      ? markup`<strong>Lead from another person</strong>: the phone or email differs, or neither can be compared. It was not
+delivered.`
+      : markup`Same person, by phone and email: usually an edited copy of the same lead.`,
     accepted:
-      markup`Accepted${settled}, as <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>.`,
-    dismissed: markup`Dismissed${settled}: it was not delivered.`,
-    erased: markup`Its content is gone; there is nothing left to accept.`,
+      markup`Accepted${settledTime}, as <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>.`,
+    dismissed: markup`Dismissed${settledTime}: it was not delivered.`,
+    erased: markup`Its content has been erased. There is nothing left to accept.`,
   };
   const isAcceptable = state === "open" || state === "dismissed";
-  return markup`<div class="${tone} message"><p>${words[state]}</p>${
+  return markup`<div class="${tone} message"><p>${stateTexts[state]}</p>${
     isAcceptable &&
     actionForm(
       { tokens, path: "/collisions/settle" },
-      markup`<button class="main" name="accept" value="${one.id}">Accept as a separate lead</button>${
-        state === "open" && markup` <button name="dismiss" value="${one.id}">Dismiss</button>`
+      markup`<button class="main" name="accept" value="${collision.id}">Accept as a separate lead</button>${
+        state === "open" && markup` <button name="dismiss" value="${collision.id}">Dismiss</button>`
       }`,
     )
   }</div>`;
 }
 
-/** `POST /collisions/settle`: accepts or dismisses one. */
+/** `POST /collisions/settle`: accepts or dismisses a collision. */
 export async function settleAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
     path: "/collisions/settle",
     names: ["accept", "dismiss"],
   });
-  const accepted = form.shaped("accept", numberShape);
-  const id = accepted ?? form.shaped("dismiss", numberShape);
-  if (id === null) throw new RefusedPage(400, "This is not a collision", markup`<p>Nothing was changed.</p>`);
+  const accepted = form.matching("accept", rowIdPattern);
+  const id = accepted ?? form.matching("dismiss", rowIdPattern);
+  if (id === null) throw new RefusedPage(400, "Not a collision id", markup`<p>Nothing was changed.</p>`);
   const back = `/collisions/${id}`;
   if (accepted === null) {
     const outcome = await dismissCollision(parts.pool, id, exchange.clientAddress);
@@ -183,30 +190,30 @@ export async function settleAction({ parts, tokens, exchange }: Context): Promis
   return withNote(back, { tokens, code: outcome.kind === "busy" ? "collision_busy" : "collision_settled" });
 }
 
-function differences(one: StoredCollision): Markup {
-  const { accepted } = one;
-  if (one.lead === null || accepted.lead === null) return erased;
+function differenceTable(collision: StoredCollision): Markup {
+  const { accepted } = collision;
+  if (collision.lead === null || accepted.lead === null) return erasedNote;
   const pairs = [
-    ...compared(accepted.lead, one.lead),
-    ...compared(accepted.extra, one.extra).map((pair) => ({ ...pair, name: `extra.${pair.name}` })),
+    ...pairMembers(accepted.lead, collision.lead),
+    ...pairMembers(accepted.extra, collision.extra).map((pair) => ({ ...pair, name: `extra.${pair.name}` })),
   ];
   const rows = pairs.map(({ name, left, right }) => ({
     className: left === right ? undefined : "differs" as const,
     cells: [
-      markup`${shown(name)}${left !== right && markup` <span class="badge warn">differs</span>`}`,
-      side(left),
-      side(right),
+      markup`${safeText(name)}${left !== right && markup` <span class="badge warn">differs</span>`}`,
+      valueCell(left),
+      valueCell(right),
     ],
   }));
   return table(
-    ["Field", "Accepted", "Kept aside"],
+    ["Field", "Accepted", "Set aside"],
     rows,
-    { label: "The accepted lead and the one kept aside, field by field", empty: markup`Both are empty.` },
+    { label: "The accepted lead and the collision, field by field", empty: markup`Both are empty.` },
   );
 }
 
-function side(value: string | null): Markup {
+function valueCell(value: string | null): Markup {
   return value === null
-    ? markup`<span class="quiet">not there</span>`
-    : markup`<div class="value">${shown(value)}</div>`;
+    ? markup`<span class="quiet">missing</span>`
+    : markup`<div class="value">${safeText(value)}</div>`;
 }

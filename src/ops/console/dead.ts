@@ -1,4 +1,4 @@
-/** Dead letters and their replay: one, those chosen, or all. */
+/** Lists dead letters, and replays one, the selected ones or all. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {
@@ -11,34 +11,41 @@ import {
 import {
   actionForm,
   backFrom,
-  chosenTenant,
-  idShape,
+  idPattern,
   parseQuery,
-  queryOf,
+  queryString,
   readForm,
+  selectedTenant,
   tenantFilter,
   withNote,
 } from "./request.ts";
 import type { Context } from "./context.ts";
-import { choice, type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { boundedText, count, type PageClock, reasonBadge, shown, time } from "./text.ts";
+import { type ConsolePage, RefusedPage, rowCheckbox, table } from "./layout.ts";
+import {
+  formatBoundedCount,
+  formatCount,
+  type PageClock,
+  reasonBadge,
+  safeText,
+  timeElement,
+} from "./text.ts";
 
 const listedMax = 200;
-// A request has 20 s; what is left after this is for another press of the button.
+// Well below a request's 20 s; the operator presses the button again for the rest.
 const replayAllMs = 10_000;
 
-/** `/dead` */
+/** Renders the page `/dead`. */
 export async function deadPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
-  const tenant = await chosenTenant(pool, parseQuery(query, ["tenant"]));
-  const letters = await listDeadLetters(pool, { tenantId: tenant.id, limit: listedMax });
+  const tenant = await selectedTenant(pool, parseQuery(query, ["tenant"]));
+  const deadLetters = await listDeadLetters(pool, { tenantId: tenant.id, limit: listedMax });
   const filter = await tenantFilter(pool, "/dead", tenant.slug);
   const total = await countDead(pool, tenant.id);
   return {
     title: "Dead letters",
     body: markup`<h1>Dead letters</h1>
-<p>Leads and submissions whose delivery was given up. Their content is kept. Fix the cause, then replay: each is sent once
-more, immediately, and returns to this list if it is refused again.</p>
+<p>Leads and submissions that could not be delivered. Their content remains stored. Fix the cause, then replay them: each is sent
+once more, immediately, and returns to this list if it is refused again.</p>
 ${filter}
 ${
       actionForm(
@@ -46,7 +53,7 @@ ${
         markup`${
           table(
             [
-              "Choose",
+              "Select",
               "Reason",
               "Died",
               "Event",
@@ -54,21 +61,21 @@ ${
               ">Attempts",
               "!Replay",
             ],
-            letters.map((letter) => ({ cells: cells(letter, clock) })),
+            deadLetters.map((deadLetter) => ({ cells: deadLetterCells(deadLetter, clock) })),
             {
               label: "Dead letters",
-              empty: markup`There are no dead letters${tenant.slug !== null && markup` of this tenant`}.`,
-              caption: total.count > letters.length
-                ? `The newest ${count(letters.length)} of ${boundedText(total)}`
+              empty: markup`No dead letters${tenant.slug !== null && markup` for this tenant`}.`,
+              caption: total.count > deadLetters.length
+                ? `The newest ${formatCount(deadLetters.length)} of ${formatBoundedCount(total)}`
                 : undefined,
             },
           )
         }
 ${
-          letters.length > 0 && markup`<div class="row"><button class="main">Replay selected</button>
-<a class="button" href="/dead/replay-all${queryOf({ tenant: tenant.slug })}">Replay all ${
-            boundedText(total)
-          }${tenant.slug !== null && markup` of ${tenant.slug}`}…</a></div>`
+          deadLetters.length > 0 && markup`<div class="row"><button class="main">Replay selected</button>
+<a class="button" href="/dead/replay-all${queryString({ tenant: tenant.slug })}">Replay all ${
+            formatBoundedCount(total)
+          }${tenant.slug !== null && markup` for ${tenant.slug}`}…</a></div>`
         }
 `,
       )
@@ -76,80 +83,81 @@ ${
   };
 }
 
-function cells(letter: ListedDeadLetter, clock: PageClock): Markup[] {
-  const { eventId } = letter;
+function deadLetterCells(deadLetter: ListedDeadLetter, clock: PageClock): Markup[] {
+  const { eventId } = deadLetter;
   return [
-    choice("event_id", eventId, { label: `Choose ${eventId}` }),
-    reasonBadge(letter.reason ?? "unknown", "bad"),
-    time(letter.diedAt, clock),
+    rowCheckbox("event_id", eventId, { label: `Select ${eventId}` }),
+    reasonBadge(deadLetter.reason ?? "unknown", "bad"),
+    timeElement(deadLetter.diedAt, clock),
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
-      letter.kind === "lead" ? "lead" : "submission"
-    }, received</span> ${time(letter.receivedAt, clock)}`,
-    markup`${letter.tenant}<br><span class="quiet">${shown(letter.source)}</span>`,
-    markup`${count(letter.attemptsMade)}`,
+      deadLetter.kind === "lead" ? "lead" : "submission"
+    }, received</span> ${timeElement(deadLetter.receivedAt, clock)}`,
+    markup`${deadLetter.tenant}<br><span class="quiet">${safeText(deadLetter.source)}</span>`,
+    markup`${formatCount(deadLetter.attemptsMade)}`,
     markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,
   ];
 }
 
-/** `POST /dead/replay`: one or those chosen, from the list or from an event's own page. */
+/** `POST /dead/replay`: replays one dead letter or the selected ones, from the list or an event's page. */
 export async function replayAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
     path: "/dead/replay",
     names: ["event_id", "only", "tenant", "page"],
   });
-  const only = form.shaped("only", idShape);
+  const only = form.matching("only", idPattern);
   const ids = only === null ? [...new Set(form.all("event_id"))] : [only];
-  if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
-    throw new RefusedPage(400, "These are not event ids", markup`<p>Nothing was changed.</p>`);
+  if (ids.length > listedMax || ids.some((id) => !idPattern.test(id))) {
+    throw new RefusedPage(400, "Invalid event IDs", markup`<p>Nothing was changed.</p>`);
   }
   const back = await backFrom(parts.pool, form, { list: "/dead", only, tokens });
   if (ids.length === 0) return back("none_chosen");
-  const done = await replayDead(parts.pool, ids, exchange.clientAddress);
-  return back(done.length === 0 ? "none_dead" : "replayed", done.length);
+  const replayedIds = await replayDead(parts.pool, ids, exchange.clientAddress);
+  return back(replayedIds.length === 0 ? "none_dead" : "replayed", replayedIds.length);
 }
 
-/** `/dead/replay-all`: asks before it is done. */
+/** `/dead/replay-all`: asks for confirmation. */
 export async function replayAllPage({ parts, tokens, query }: Context): Promise<ConsolePage> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const tenant = await selectedTenant(parts.pool, parseQuery(query, ["tenant"]));
   const total = await countDead(parts.pool, tenant.id);
-  const whose = tenant.slug === null
-    ? markup`of <strong>all tenants</strong>`
-    : markup`of <strong>${tenant.slug}</strong>`;
   return {
     title: "Replay all",
     body: total.count === 0
-      ? markup`<h1>Replay all</h1><p>There are no dead letters ${whose}.</p>
+      ? markup`<h1>Replay all</h1><p>No dead letters${tenant.slug !== null && markup` for this tenant`}.</p>
 <p><a href="/dead">Back to dead letters</a></p>`
-      : markup`<h1>Replay ${boundedText(total)} ${total.count === 1 ? "dead letter" : "dead letters"}?</h1>
-<p>Every dead letter ${whose} returns to pending and is sent immediately: <strong>${
-        boundedText(total)
-      }</strong> in total. A letter that is refused again is dead again after that one attempt. Effects that succeeded before are
-not repeated.</p>
+      : markup`<h1>Replay ${formatBoundedCount(total)} ${
+        total.count === 1 ? "dead letter" : "dead letters"
+      }?</h1>
+<p>Every dead letter for <strong>${
+        tenant.slug ?? "all tenants"
+      }</strong> returns to pending and is sent immediately: <strong>${
+        formatBoundedCount(total)
+      }</strong> in total. If one is refused again, it is dead again after that one attempt. Effects that have already succeeded
+are not repeated.</p>
 ${
         actionForm(
           { tokens, path: "/dead/replay-all", className: "row", hidden: { tenant: tenant.slug } },
-          markup`<button class="main">Replay ${boundedText(total)}</button>
-<a class="button" href="/dead${queryOf({ tenant: tenant.slug })}">Cancel</a>
+          markup`<button class="main">Replay ${formatBoundedCount(total)}</button>
+<a class="button" href="/dead${queryString({ tenant: tenant.slug })}">Cancel</a>
 `,
         )
       }`,
   };
 }
 
-/** `POST /dead/replay-all`: in batches, each a transaction with its audit rows. */
+/** `POST /dead/replay-all`: replays in batches, each one transaction with its audit rows. */
 export async function replayAllAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/dead/replay-all", names: ["tenant"] });
-  const tenant = await chosenTenant(parts.pool, form);
+  const tenant = await selectedTenant(parts.pool, form);
   const { clientAddress } = exchange;
   const untilMs = parts.now().getTime() + replayAllMs;
-  let done = 0;
-  let isCut = false;
+  let replayedCount = 0;
+  let isTimeUp = false;
   for await (const ids of deadBatches(parts.pool, tenant.id)) {
-    isCut = parts.now().getTime() >= untilMs;
-    if (isCut) break;
-    done += (await replayDead(parts.pool, ids, clientAddress)).length;
+    isTimeUp = parts.now().getTime() >= untilMs;
+    if (isTimeUp) break;
+    replayedCount += (await replayDead(parts.pool, ids, clientAddress)).length;
   }
-  const code = done === 0 ? "none_dead" : isCut ? "replayed_part" : "replayed";
-  return withNote("/dead", { tokens, code, count: done, query: { tenant: tenant.slug } });
+  const code = replayedCount === 0 ? "none_dead" : isTimeUp ? "replayed_part" : "replayed";
+  return withNote("/dead", { tokens, code, count: replayedCount, query: { tenant: tenant.slug } });
 }

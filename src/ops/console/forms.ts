@@ -1,44 +1,45 @@
-/** The tenants' forms, as they are defined. */
+/** `/forms`: the form definitions. */
 
 import { markup } from "../../http/markup.ts";
 import { listForms } from "../../store/operator/form_definitions.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
-import { chosenTenant, parseQuery, queryOf, tenantFilter } from "./request.ts";
-import { count, shortened, shown, time } from "./text.ts";
+import { parseQuery, queryString, selectedTenant, tenantFilter } from "./request.ts";
+import { formatCount, safeText, timeElement, truncated } from "./text.ts";
 
 const listedMax = 1_000;
 
-/** `/forms` */
 export async function formsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const tenant = await selectedTenant(parts.pool, parseQuery(query, ["tenant"]));
   const forms = await listForms(parts.pool, tenant.id);
   return {
     title: "Forms",
     body: markup`<h1>Forms</h1>
-<p>Where submissions go, and the score from which they are held. To add a form:
+<p>Forms that accept submissions, and the spam score from which each form holds them. To add a form, run
 <code>ctl form add TENANT FORM_KEY --required name,email</code>.</p>
 ${await tenantFilter(parts.pool, "/forms", tenant.slug)}
 ${
       table(
-        ["Tenant", "Form", "Required", "Held from score", "Blocked words", "Defined", "See"],
+        ["Tenant", "Form", "Required", "Held from score", "Blocked words", "Created", "View"],
         forms.slice(0, listedMax).map((form) => ({
           cells: [
             form.tenant,
-            shown(form.formKey),
-            form.required.map((name, index) => markup`${index > 0 && ", "}${shown(name)}`),
-            form.threshold === null ? "the service's default" : count(form.threshold),
-            form.blocked.length === 0 ? "–" : shortened(form.blocked.join(", "), 80),
-            time(form.createdAt, clock),
+            safeText(form.formKey),
+            form.required.map((name, index) => markup`${index > 0 && ", "}${safeText(name)}`),
+            form.threshold === null ? "the service's default" : formatCount(form.threshold),
+            form.blocked.length === 0 ? "–" : truncated(form.blocked.join(", "), 80),
+            timeElement(form.createdAt, clock),
             markup`<a href="/leads${
-              queryOf({ tenant: form.tenant, kind: "form" })
-            }">submissions</a>, <a href="/held${queryOf({ tenant: form.tenant })}">held</a>`,
+              queryString({ tenant: form.tenant, kind: "form" })
+            }">submissions</a>, <a href="/held${queryString({ tenant: form.tenant })}">held</a>`,
           ],
         })),
         {
           label: "Forms",
-          empty: markup`There are no forms${tenant.slug !== null && markup` of this tenant`}.`,
-          caption: forms.length > listedMax ? `${count(listedMax)} of ${count(forms.length)}` : undefined,
+          empty: markup`No forms${tenant.slug !== null && markup` for this tenant`}.`,
+          caption: forms.length > listedMax
+            ? `${formatCount(listedMax)} of ${formatCount(forms.length)}`
+            : undefined,
         },
       )
     }`,

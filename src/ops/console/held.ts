@@ -1,4 +1,4 @@
-/** Form submissions that are held back as spam, for somebody to decide: release, or dismiss. */
+/** Lists submissions held as spam, and releases or dismisses them. */
 
 import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
@@ -16,62 +16,75 @@ import {
 import {
   actionForm,
   backFrom,
-  chosenTenant,
-  idShape,
+  idPattern,
   type NoteCode,
   parseQuery,
-  queryOf,
+  queryString,
   readForm,
+  selectedTenant,
   tenantSelect,
 } from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { choice, type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { badges, boundedText, count, counted, type PageClock, shortened, shown, time } from "./text.ts";
+import { type ConsolePage, RefusedPage, rowCheckbox, select, table } from "./layout.ts";
+import {
+  badges,
+  formatBoundedCount,
+  formatCount,
+  type PageClock,
+  pluralize,
+  safeText,
+  timeElement,
+  truncated,
+} from "./text.ts";
 
-const listedMax = 50;
+const pageSize = 50;
 const textLengthMax = 200;
-const placeShape = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;
-/** The reason of everything that filled in the hidden field. */
-const honeypot = "honeypot_filled";
+const cursorPattern = /^(-?\d{1,9})\.([0-9a-z]{8,64})$/;
+/** The reason recorded for a submission whose hidden field was filled in. */
+const honeypotReason = "honeypot_filled";
 
-/** `/held` */
+/** Renders the page `/held`. */
 export async function heldPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
   const { pool } = parts;
   const form = parseQuery(query, ["tenant", "reason", "choose", "after"]);
-  const after = placeOf(form.shaped("after", placeShape));
-  const tenant = await chosenTenant(pool, form);
+  const after = parseCursor(form.matching("after", cursorPattern));
+  const tenant = await selectedTenant(pool, form);
   const names = Object.keys(parts.spamMeanings);
-  const reason = form.word("reason", names);
-  const isChosen = form.word("choose", ["all"]) !== null;
-  const filter = { tenantId: tenant.id, verdict: verdictOf(reason), reason };
-  const [found, total, trapped, corrected] = await Promise.all([
-    listHeld(pool, { ...filter, limit: listedMax + 1, after }),
-    countHeld(pool, filter),
+  const reason = form.oneOf("reason", names);
+  const areAllSelected = form.oneOf("choose", ["all"]) !== null;
+  const heldFilter = { tenantId: tenant.id, verdict: verdictFor(reason), reason };
+  const [submissions, total, honeypotHits, corrected] = await Promise.all([
+    listHeld(pool, { ...heldFilter, limit: pageSize + 1, after }),
+    countHeld(pool, heldFilter),
     countHeld(pool, { tenantId: tenant.id, verdict: "honeypot" }),
     countCorrections(pool, tenant.id),
   ]);
-  const held = found.slice(0, listedMax);
-  const last = held.at(-1);
-  const narrowed = { tenant: tenant.slug, reason };
+  const held = submissions.slice(0, pageSize);
+  const lastListed = held.at(-1);
+  const filterQuery = { tenant: tenant.slug, reason };
   return {
     title: "Held submissions",
     body: markup`<h1>Held submissions</h1>
-<p>Stored but not delivered; the senders got the usual answer. The most likely real ones come first.
-<em>Release</em> delivers a submission as if it had never been held. <em>Dismiss</em> takes it off this list: it stays held,
-and the search still finds it. The spam score learns from both.</p>
-<p>Corrected in the last 30 days: ${counted(corrected.released, "held submission")} released, ${
-      counted(corrected.reported, "delivered one", "delivered ones")
+<p>Stored but not delivered; the senders got the usual response. Submissions that are most likely genuine come first.
+<em>Release</em> delivers a submission as if it had never been held. <em>Dismiss</em> removes it from this list,
+but it stays held and searchable. The spam score learns from both.</p>
+<p>Corrected in the last 30 days: ${pluralize(corrected.released, "held submission")} released, ${
+      pluralize(corrected.reported, "delivered submission")
     } reported as spam.</p>
 <form class="filters" method="get" action="/held">
 ${await tenantSelect(pool, tenant.slug)}${
-      select("reason", [["", "any except the hidden field"], ...names.map((name) => [name, name] as const)], {
-        label: "Reason",
-        chosen: reason,
-      })
+      select(
+        "reason",
+        [["", `any except ${honeypotReason}`], ...names.map((name) => [name, name] as const)],
+        {
+          label: "Reason",
+          selected: reason,
+        },
+      )
     }<div><button>Show</button></div></form>
 ${
       actionForm(
-        { tokens, path: "/held/review", hidden: narrowed },
+        { tokens, path: "/held/review", hidden: filterQuery },
         markup`${
           table(
             [
@@ -82,14 +95,14 @@ ${
               "Received from",
               "!Review",
             ],
-            held.map((one) => ({ cells: cells(one, { clock, isChosen }) })),
+            held.map((submission) => ({ cells: submissionCells(submission, { clock, areAllSelected }) })),
             {
               label: "Held submissions",
-              empty: markup`No submission waits for review${tenant.slug !== null && markup` of this tenant`}${
+              empty: markup`No submissions to review${tenant.slug !== null && markup` for this tenant`}${
                 reason !== null && markup` with this reason`
               }.`,
               caption: total.count > held.length
-                ? `${count(held.length)} of ${boundedText(total)}`
+                ? `${formatCount(held.length)} of ${formatBoundedCount(total)}`
                 : undefined,
               isCompact: true,
             },
@@ -99,89 +112,93 @@ ${
           held.length > 0 &&
           markup`<div class="row bar"><button class="main" name="release" value="chosen">Release selected</button><button
  name="dismiss" value="chosen">Dismiss selected</button><a class="button" href="/held${
-            queryOf({ ...narrowed, choose: isChosen ? null : "all", after: form.text("after") })
-          }">${isChosen ? "Select none" : "Select all"}</a>${
-            found.length > listedMax && last !== undefined &&
+            queryString({ ...filterQuery, choose: areAllSelected ? null : "all", after: form.text("after") })
+          }">${areAllSelected ? "Select none" : "Select all"}</a>${
+            submissions.length > pageSize && lastListed !== undefined &&
             markup`<a class="button" href="/held${
-              queryOf({ ...narrowed, after: `${last.score}.${last.submissionId}` })
-            }">More likely spam</a>`
+              queryString({ ...filterQuery, after: `${lastListed.score}.${lastListed.submissionId}` })
+            }">Next page (more likely spam)</a>`
           }</div>`
         }
 `,
       )
     }${
-      reason !== honeypot && trapped.count > 0 &&
-      markup`<p><a href="/held${queryOf({ tenant: tenant.slug, reason: honeypot })}">${
-        boundedText(trapped)
+      reason !== honeypotReason && honeypotHits.count > 0 &&
+      markup`<p><a href="/held${queryString({ tenant: tenant.slug, reason: honeypotReason })}">${
+        formatBoundedCount(honeypotHits)
       } filled in the hidden field</a>, <span class="quiet">which people cannot see</span></p>`
-    }${legend(held, parts)}`,
+    }${reasonLegend(held, parts)}`,
   };
 }
 
-const verdictOf = (reason: string | null) => reason === honeypot ? "honeypot" as const : "spam" as const;
+const verdictFor = (reason: string | null) =>
+  reason === honeypotReason ? "honeypot" as const : "spam" as const;
 
-function placeOf(text: string | null): HeldCursor | null {
-  const [, score, submissionId] = placeShape.exec(text ?? "") ?? [];
+function parseCursor(text: string | null): HeldCursor | null {
+  const [, score, submissionId] = cursorPattern.exec(text ?? "") ?? [];
   return submissionId === undefined ? null : { score: Number(score), submissionId };
 }
 
-function cells(
-  one: HeldSubmission,
-  { clock, isChosen }: { readonly clock: PageClock; readonly isChosen: boolean },
+function submissionCells(
+  submission: HeldSubmission,
+  { clock, areAllSelected }: { readonly clock: PageClock; readonly areAllSelected: boolean },
 ): Markup[] {
-  const { submissionId } = one;
-  const { name, contact, text } = readFields(one.fields);
+  const { submissionId } = submission;
+  const { name, contact, text } = readFields(submission.fields);
   const sender = [name, contact].filter((part) => part !== "").join(", ");
   return [
-    choice("submission_id", submissionId, { label: `Choose ${submissionId}`, isChosen }),
-    markup`<a href="/leads/${submissionId}">${sender === "" ? submissionId : shortened(sender)}</a>${
-      text !== "" && markup`<div class="value">${shortened(text, textLengthMax)}</div>`
+    rowCheckbox("submission_id", submissionId, {
+      label: `Select ${submissionId}`,
+      isSelected: areAllSelected,
+    }),
+    markup`<a href="/leads/${submissionId}">${sender === "" ? submissionId : truncated(sender)}</a>${
+      text !== "" && markup`<div class="value">${truncated(text, textLengthMax)}</div>`
     }`,
-    markup`${count(one.score)} %`,
-    badges(one.reasons),
-    markup`${time(one.receivedAt, clock)} <br>${one.tenant}, ${shown(one.formKey)} <span class="quiet">${
-      shown(one.source)
-    }</span>`,
+    markup`${formatCount(submission.score)}%`,
+    badges(submission.reasons),
+    markup`${timeElement(submission.receivedAt, clock)} <br>${submission.tenant}, ${
+      safeText(submission.formKey)
+    } <span class="quiet">${safeText(submission.source)}</span>`,
     markup`<div class="row"><button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button><button
  name="dismiss" value="${submissionId}" aria-label="Dismiss ${submissionId}">Dismiss</button></div>`,
   ];
 }
 
-const technical: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
+const nonContentFields: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
 
-/** Who sent a submission, and the longest of its other answers. */
+/** Returns a submission's sender, contact, and longest other value. */
 function readFields(fields: HeldSubmission["fields"]) {
-  const left = new Map(
-    Object.entries(fields).filter(([name]) => !technical.includes(name)).map(([name, value]) =>
+  const remaining = new Map(
+    Object.entries(fields).filter(([name]) => !nonContentFields.includes(name)).map(([name, value]) =>
       [foldName(name), normalizeLine(value)] as const
     ),
   );
-  const take = (what: keyof typeof fieldAliases) => {
-    const known = fieldAliases[what].find((name) => left.get(name));
-    const value = left.get(known ?? "") ?? "";
-    if (known !== undefined) left.delete(known);
+  const takeField = (field: keyof typeof fieldAliases) => {
+    const alias = fieldAliases[field].find((name) => remaining.get(name));
+    const value = remaining.get(alias ?? "") ?? "";
+    if (alias !== undefined) remaining.delete(alias);
     return value;
   };
-  const name = take("name") || `${take("first_name")} ${take("last_name")}`.trim();
-  const contact = [take("email"), take("phone")].find((value) => value !== "") ?? "";
-  return { name, contact, text: [...left.values()].reduce((a, b) => b.length > a.length ? b : a, "") };
+  const name = takeField("name") || `${takeField("first_name")} ${takeField("last_name")}`.trim();
+  const contact = [takeField("email"), takeField("phone")].find((value) => value !== "") ?? "";
+  return { name, contact, text: [...remaining.values()].reduce((a, b) => b.length > a.length ? b : a, "") };
 }
 
-/** What the reasons on a page mean, each once. */
-function legend(held: readonly HeldSubmission[], parts: ConsoleParts): Markup {
-  const names = [...new Set(held.flatMap((one) => one.reasons))].sort();
+/** Lists each reason on the page once, with its meaning. */
+function reasonLegend(held: readonly HeldSubmission[], parts: ConsoleParts): Markup {
+  const names = [...new Set(held.flatMap((submission) => submission.reasons))].sort();
   if (names.length === 0) return markup``;
   return markup`<h2>What the reasons mean</h2>
-${reasons(names, parts)}`;
+${reasonList(names, parts)}`;
 }
 
-/** The reasons of a verdict with what they mean. */
-export function reasons(names: readonly string[], parts: ConsoleParts): Markup {
+/** Lists reasons with their meanings. */
+export function reasonList(names: readonly string[], parts: ConsoleParts): Markup {
   if (names.length === 0) return markup``;
   return markup`<ul class="reasons">${
     names.map((name) => {
       const meaning = parts.spamMeanings[name];
-      return markup`<li><code>${shown(name)}</code>${
+      return markup`<li><code>${safeText(name)}</code>${
         meaning !== undefined && markup` <span class="quiet">${meaning}</span>`
       }</li>`;
     })
@@ -193,28 +210,28 @@ const reviews = {
   dismiss: { decide: dismissSubmission, done: "dismissed" },
 } as const satisfies Record<string, { readonly decide: unknown; readonly done: NoteCode }>;
 
-/** `POST /held/review`: one or those chosen, from the list or from a submission's own page. */
+/** `POST /held/review`: releases or dismisses one submission or all selected ones; used by the list and a submission's page. */
 export async function reviewAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
     path: "/held/review",
     names: ["submission_id", "release", "dismiss", "tenant", "reason", "page"],
   });
-  const verb = form.text("release") === null ? "dismiss" : "release";
-  const which = form.text(verb);
-  const ids = which === "chosen" ? [...new Set(form.all("submission_id"))] : [which ?? ""];
-  if (ids.length > listedMax || ids.some((id) => !idShape.test(id))) {
-    throw new RefusedPage(400, "These are no submission ids", markup`<p>Nothing was changed.</p>`);
+  const action = form.text("release") === null ? "dismiss" : "release";
+  const selection = form.text(action);
+  const ids = selection === "chosen" ? [...new Set(form.all("submission_id"))] : [selection ?? ""];
+  if (ids.length > pageSize || ids.some((id) => !idPattern.test(id))) {
+    throw new RefusedPage(400, "Invalid submission IDs", markup`<p>Nothing was changed.</p>`);
   }
-  const only = which === "chosen" ? null : which;
-  const kept = { reason: form.word("reason", Object.keys(parts.spamMeanings)) };
-  const back = await backFrom(parts.pool, form, { list: "/held", only, tokens, kept });
+  const only = selection === "chosen" ? null : selection;
+  const filter = { reason: form.oneOf("reason", Object.keys(parts.spamMeanings)) };
+  const back = await backFrom(parts.pool, form, { list: "/held", only, tokens, filter });
   if (ids.length === 0) return back("none_chosen");
-  const { decide, done } = reviews[verb];
-  let reviewed = 0;
+  const { decide, done } = reviews[action];
+  let reviewedCount = 0;
   for (const id of ids) {
-    // Each with its audit row in a transaction of its own: what an outage cuts short is repeated without harm.
-    if (await decide(parts.pool, id, exchange.clientAddress) === done) reviewed += 1;
+    // Each submission has its own transaction, so that the action can be retried after an outage.
+    if (await decide(parts.pool, id, exchange.clientAddress) === done) reviewedCount += 1;
   }
-  return back(reviewed === 0 ? "none_held" : done, reviewed);
+  return back(reviewedCount === 0 ? "none_held" : done, reviewedCount);
 }

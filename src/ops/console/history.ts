@@ -1,12 +1,12 @@
-/** The past as plots, each with its figures in a sentence. */
+/** Renders the history as plots, each with a text description. */
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { count, counted, type PageClock, span } from "./text.ts";
+import { formatCount, formatSeconds, type PageClock, pluralize } from "./text.ts";
 import { readSteps, type Sample, type StepSpan } from "../../store/jobs/samples.ts";
 import type { Pool } from "../../store/pool.ts";
 
-/** Values of a scale, from 0 to its top, evenly. */
+/** Evenly spaced values from 0 to `top`. */
 interface Scale {
   readonly top: number;
   readonly ticks: readonly number[];
@@ -15,27 +15,30 @@ interface Scale {
 const stepsMax = 4;
 const daySeconds = 86_400;
 
-/** Distances between the values of a scale: of whole counts, and of times in seconds as clocks count them. */
-const countSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power))
+/** The tick distances to choose from, for counts and for durations in seconds. */
+const countTickSteps = Array.from(
+  { length: 12 },
+  (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power),
+)
   .flat();
-const spanSteps = [
+const durationTickSteps = [
   ...[15, 30],
   ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60),
-  ...countSteps.map((days) => days * daySeconds),
+  ...countTickSteps.map((days) => days * daySeconds),
 ];
 
-/** The scale to a greatest value, in four steps at most. */
-function scaleTo(greatest: number, steps: readonly number[]): Scale {
-  const step = steps.find((one) => one * stepsMax >= greatest) ?? greatest;
-  const count = Math.max(1, Math.ceil(greatest / step));
+/** Returns a scale from 0 to at least `maximum`, in at most four steps. */
+function scaleUpTo(maximum: number, steps: readonly number[]): Scale {
+  const step = steps.find((candidate) => candidate * stepsMax >= maximum) ?? maximum;
+  const count = Math.max(1, Math.ceil(maximum / step));
   return { top: count * step, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) };
 }
 
-/** A moment that is marked on an axis. */
+/** A tick on the time axis. */
 interface TimeTick {
   readonly atMs: number;
   readonly text: string;
-  /** It is left out where there is little room. */
+  /** Whether narrow screens hide the tick. */
   readonly isMinor: boolean;
 }
 
@@ -44,67 +47,67 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** The round moments between two: each ten minutes of an hour, three hours of a day, midnight of a week, Monday of a month. */
+/** Returns ticks at round local times: every 10 minutes in an hour, every 3 hours in a day, daily in a week, on Mondays in a month. */
 export function timeTicks(fromMs: number, toMs: number, zone: TimeZone): TimeTick[] {
   const length = toMs - fromMs;
   const isMonth = length > 10 * dayMs;
-  const everyMs = length <= 2 * hourMs ? 10 * minuteMs : length <= 2 * dayMs ? 3 * hourMs : dayMs;
-  const stepMs = Math.min(everyMs, 15 * minuteMs);
-  const found: TimeTick[] = [];
+  const tickMs = length <= 2 * hourMs ? 10 * minuteMs : length <= 2 * dayMs ? 3 * hourMs : dayMs;
+  const stepMs = Math.min(tickMs, 15 * minuteMs);
+  const ticks: TimeTick[] = [];
   for (let atMs = Math.ceil(fromMs / stepMs) * stepMs; atMs < toMs; atMs += stepMs) {
-    // What the clocks show, as if it were UTC.
-    const wallMs = atMs + zone.offsetMs(atMs);
-    const wall = new Date(wallMs);
-    if (wallMs % everyMs !== 0 || (isMonth && wall.getUTCDay() !== 1)) continue;
-    const isMidnight = wallMs % dayMs === 0;
-    found.push({
+    // The local time, as if it were UTC.
+    const localMs = atMs + zone.offsetMs(atMs);
+    const localTime = new Date(localMs);
+    if (localMs % tickMs !== 0 || (isMonth && localTime.getUTCDay() !== 1)) continue;
+    const isMidnight = localMs % dayMs === 0;
+    ticks.push({
       atMs,
       text: isMidnight
-        ? `${wall.getUTCDate()} ${months[wall.getUTCMonth()]}`
-        : wall.toISOString().slice(11, 16),
-      isMinor: !isMonth && wallMs % (2 * everyMs) !== 0 && !(isMidnight && everyMs < dayMs),
+        ? `${localTime.getUTCDate()} ${months[localTime.getUTCMonth()]}`
+        : localTime.toISOString().slice(11, 16),
+      isMinor: !isMonth && localMs % (2 * tickMs) !== 0 && !(isMidnight && tickMs < dayMs),
     });
   }
-  return found;
+  return ticks;
 }
 
-/** A line of a plot, a value for each step of its time; `null` where nothing is known. */
+/** A line in a plot, with a value for each step; `null` if unknown. */
 interface Series {
-  /** The class that gives it colour and dashes, and tells it from the others without colour. */
+  /** The CSS class that sets the line's color and dash pattern. */
   readonly className: string;
   readonly name: string;
   readonly values: readonly (number | null)[];
 }
 
-/** The time that a plot covers, in steps, and whose clocks it is read by. */
+/** The time axis: its steps, and the time zone of its labels. */
 interface Axis extends StepSpan {
   readonly zone: TimeZone;
 }
 
-interface Words {
+interface Labels {
   readonly id: string;
   readonly title: string;
-  /** What is to be seen, in a sentence, for who does not see it. */
+  /** One sentence for screen readers. */
   readonly description: string;
 }
 
-// Units of the drawing; it is stretched to its box.
+// The SVG's internal units; the browser stretches the SVG to its box.
 const width = 1_000;
 const height = 100;
 
-/** Lines over time, from zero. */
+/** Renders lines over time, with a scale that begins at zero. */
 export function linePlot(
   axis: Axis,
   series: readonly Series[],
-  { id, title, description, unit, steps: scaleSteps = countSteps }: Words & {
-    /** A value of the scale as text. */
-    readonly unit: (value: number) => string;
-    /** Of the scale; left out: of whole counts. */
+  { id, title, description, formatValue, steps: scaleSteps = countTickSteps }: Labels & {
+    /** Formats a value on the scale. */
+    readonly formatValue: (value: number) => string;
+    /** The tick distances to choose from; default: whole counts. */
     readonly steps?: readonly number[];
   },
 ): Markup {
-  const greatest = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const { top, ticks } = scaleTo(greatest, scaleSteps);
+  const maximum = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const { top, ticks } = scaleUpTo(maximum, scaleSteps);
   const y = (value: number) => round(height - (value / top) * height);
   const { fromMs, stepMs, steps, zone } = axis;
   const x = (atMs: number) => round(((atMs - fromMs) / (stepMs * steps)) * 100);
@@ -116,7 +119,7 @@ export function linePlot(
     )
   }</figcaption>
 <div class="plot lines"><svg class="scale" aria-hidden="true">${
-    ticks.map((value) => markup`<text x="100%" y="${y(value)}%" dy=".35em">${unit(value)}</text>`)
+    ticks.map((value) => markup`<text x="100%" y="${y(value)}%" dy=".35em">${formatValue(value)}</text>`)
   }</svg>
 <svg role="img" aria-labelledby="${id}-t ${id}-d"><title
  id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>
@@ -126,10 +129,12 @@ ${ticks.map((value) => markup`<line class="grid" x1="0" x2="100%" y1="${y(value)
     )
   }
 <svg width="100%" height="100%" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${
-    series.map(({ className, values }) => markup`<path class="${className}" d="${path(axis, values, top)}"/>`)
+    series.map(({ className, values }) =>
+      markup`<path class="${className}" d="${linePath(axis, values, top)}"/>`
+    )
   }</svg></svg>
 <svg class="ticks" aria-hidden="true">${
-    // No text beside "now" that it would run into; on a phone that takes a sixth.
+    // Leaves room for "now", which needs a sixth of the width on a phone.
     times.filter(({ atMs }) => x(atMs) < 92).map(({ atMs, text, isMinor }) =>
       markup`<text${(isMinor || x(atMs) > 82) && markup` class="minor"`} x="${
         x(atMs)
@@ -137,22 +142,22 @@ ${ticks.map((value) => markup`<line class="grid" x1="0" x2="100%" y1="${y(value)
     )}<text class="now" x="100%" y="1.3em">now</text></svg></div></figure>`;
 }
 
-/** The path of a line: a step is drawn at its middle, and one alone between gaps as a dash. */
-function path({ steps }: StepSpan, values: readonly (number | null)[], top: number): string {
-  const wide = width / steps;
+/** Returns the SVG path for a line through the middle of each step; an isolated step becomes a dash. */
+function linePath({ steps }: StepSpan, values: readonly (number | null)[], top: number): string {
+  const stepWidth = width / steps;
   let text = "";
-  let isDown = false;
+  let isDrawing = false;
   for (const [index, value] of values.entries()) {
     if (value === null) {
-      isDown = false;
+      isDrawing = false;
       continue;
     }
     const y = round(height - (value / top) * height);
-    const isAlone = !isDown && (values[index + 1] ?? null) === null;
-    text += isAlone
-      ? `M${round(index * wide)} ${y}h${round(wide)}`
-      : `${isDown ? "L" : "M"}${round((index + 0.5) * wide)} ${y}`;
-    isDown = true;
+    const isIsolated = !isDrawing && (values[index + 1] ?? null) === null;
+    text += isIsolated
+      ? `M${round(index * stepWidth)} ${y}h${round(stepWidth)}`
+      : `${isDrawing ? "L" : "M"}${round((index + 0.5) * stepWidth)} ${y}`;
+    isDrawing = true;
   }
   return text;
 }
@@ -161,16 +166,16 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** A range of time that can be chosen, and the length of its steps. */
+/** A selectable time range and the length of its steps. */
 interface Range {
   readonly text: string;
   readonly spanMs: number;
   readonly stepMs: number;
-  /** The step in words. */
+  /** The length of a step, as text. */
   readonly stepText: string;
 }
 
-/** The ranges by their names in the address. */
+/** The ranges, by their names in the URL. */
 export const ranges = {
   "1h": { text: "1 hour", spanMs: hourMs, stepMs: minuteMs, stepText: "minute" },
   "24h": { text: "24 hours", spanMs: 24 * hourMs, stepMs: 10 * minuteMs, stepText: "10 minutes" },
@@ -178,77 +183,81 @@ export const ranges = {
   "30d": { text: "30 days", spanMs: 30 * 24 * hourMs, stepMs: 6 * hourMs, stepText: "6 hours" },
 } as const satisfies Readonly<Record<string, Range>>;
 
-/** The name of a range. */
 export type RangeName = keyof typeof ranges;
 
-/** The plots of a range that ends now. */
-export async function history(
+/** Renders the plots for a range that ends now. */
+export async function renderHistory(
   pool: Pool,
   { range, clock }: { readonly range: Range; readonly clock: PageClock },
 ): Promise<Markup> {
   const { stepMs, spanMs } = range;
-  // The step that has begun is the last one.
+  // The last step is the current, incomplete one.
   const axis: Axis = {
     zone: clock.zone,
     fromMs: (Math.floor(clock.nowMs / stepMs) + 1) * stepMs - spanMs,
     stepMs,
     steps: spanMs / stepMs,
   };
-  const found = await readSteps(pool, axis);
-  if (found.every((step) => step === null)) {
-    return markup`<p class="quiet">There are no figures of this time yet: each process leaves its own once a minute.</p>`;
+  const samples = await readSteps(pool, axis);
+  if (samples.every((step) => step === null)) {
+    return markup`<p class="quiet">No figures for this period yet: each process records its figures once a minute.</p>`;
   }
-  return markup`${flow(found, axis, range.stepText)}${deaths(found, axis, range.stepText)}${
-    oldest(found, axis)
+  return markup`${flowPlot(samples, axis, range.stepText)}${deadLettersPlot(samples, axis, range.stepText)}${
+    oldestWaitingPlot(samples, axis)
   }`;
 }
 
-function flow(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
+function flowPlot(samples: readonly (Sample | null)[], axis: Axis, step: string): Markup {
   const names = ["accepted", "refused", "delivered"] as const;
   const series = names.map((name): Series => ({
     className: name,
     name,
-    values: countsOf(found, (step) => step[name]),
+    values: completeValues(samples, (step) => step[name]),
   }));
   return linePlot(axis, series, {
     id: "flow",
-    title: `Posts and deliveries in each ${step}`,
-    description: `At most ${
-      series.map(({ name, values }) => `${count(Math.max(0, ...values.map((value) => value ?? 0)))} ${name}`)
+    title: `Posts and deliveries per ${step}`,
+    description: `Maximum per ${step}: ${
+      series.map(({ name, values }) =>
+        `${formatCount(Math.max(0, ...values.map((value) => value ?? 0)))} ${name}`
+      )
         .join(", ")
-    } in one.`,
-    unit: count,
+    }.`,
+    formatValue: formatCount,
   });
 }
 
-/** The last step has only begun: what it has so far would look like a fall. */
-function countsOf(found: readonly (Sample | null)[], of: (step: Sample) => number): (number | null)[] {
-  return found.map((step, index) => step === null || index === found.length - 1 ? null : of(step));
+/** Returns the values of a series without the incomplete last step, which would look like a drop. */
+function completeValues(
+  samples: readonly (Sample | null)[],
+  valueOf: (step: Sample) => number,
+): (number | null)[] {
+  return samples.map((step, index) => step === null || index === samples.length - 1 ? null : valueOf(step));
 }
 
-function deaths(found: readonly (Sample | null)[], axis: Axis, step: string): Markup {
-  const total = found.reduce((sum, one) => sum + (one?.died ?? 0), 0);
-  if (total === 0) return markup`<p class="quiet">No event was given up in this time.</p>`;
+function deadLettersPlot(samples: readonly (Sample | null)[], axis: Axis, step: string): Markup {
+  const total = samples.reduce((sum, sample) => sum + (sample?.died ?? 0), 0);
+  if (total === 0) return markup`<p class="quiet">No event became a dead letter in this period.</p>`;
   return linePlot(axis, [{
     className: "died",
-    name: "given up",
-    values: countsOf(found, ({ died }) => died),
+    name: "dead",
+    values: completeValues(samples, ({ died }) => died),
   }], {
     id: "deaths",
-    title: `Given up in each ${step}: ${count(total)}`,
-    description: `In all ${counted(total, "event")} became dead letters.`,
-    unit: count,
+    title: `Dead letters per ${step}: ${formatCount(total)} in total`,
+    description: `${pluralize(total, "event")} became dead letters in total.`,
+    formatValue: formatCount,
   });
 }
 
-function oldest(found: readonly (Sample | null)[], axis: Axis): Markup {
-  const values = found.map((step) => step === null ? null : step.oldestPendingS);
+function oldestWaitingPlot(samples: readonly (Sample | null)[], axis: Axis): Markup {
+  const values = samples.map((step) => step === null ? null : step.oldestPendingS);
   const top = Math.max(0, ...values.map((value) => value ?? 0));
   return linePlot(axis, [{ className: "oldest", name: "oldest waiting", values }], {
     id: "oldest",
     title: "How long the oldest event has waited",
-    description: `At most ${span(top)}.`,
-    unit: span,
-    steps: spanSteps,
+    description: `Maximum: ${formatSeconds(top)}.`,
+    formatValue: formatSeconds,
+    steps: durationTickSteps,
   });
 }

@@ -1,22 +1,21 @@
-/** The API keys: whose they are, and which are used no more. */
+/** Lists the API keys with their status, and the unknown fields that a key's source sends. */
 
 import { markup } from "../../http/markup.ts";
 import { likelyField } from "../../lead/misspelling.ts";
 import { type ListedKey, listKeys, readUnknownFields } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table, type TableRow } from "./layout.ts";
-import { chosenTenant, parseQuery, tenantFilter } from "./request.ts";
-import { count, counted, type PageClock, shown, time } from "./text.ts";
+import { parseQuery, selectedTenant, tenantFilter } from "./request.ts";
+import { formatCount, type PageClock, pluralize, safeText, timeElement } from "./text.ts";
 
 const listedMax = 1_000;
-// Chosen: a source that has sent nothing for a month, or a key that nobody has used a week after its issue, is either
-// broken or a door that nobody needs.
+// Chosen: a key that is unused for 30 days, or still unused a week after its issue, is either broken or not needed.
 const staleMs = 30 * 86_400_000;
 const unusedMs = 7 * 86_400_000;
 
 type KeyStatus = "exposed" | "in use" | "new" | "stale" | "never used" | "suspended" | "revoked";
 
-function statusOf(key: ListedKey, clock: PageClock): KeyStatus {
+function keyStatus(key: ListedKey, clock: PageClock): KeyStatus {
   if (key.revokedAt !== null) return "revoked";
   if (key.suspendedAt !== null) return "suspended";
   if (key.isExposed) return "exposed";
@@ -24,7 +23,7 @@ function statusOf(key: ListedKey, clock: PageClock): KeyStatus {
   return clock.nowMs - Date.parse(key.createdAt) > unusedMs ? "never used" : "new";
 }
 
-const order: readonly KeyStatus[] = [
+const statusOrder: readonly KeyStatus[] = [
   "exposed",
   "stale",
   "never used",
@@ -34,30 +33,30 @@ const order: readonly KeyStatus[] = [
   "revoked",
 ];
 
-/** `/keys` */
+/** Renders the page `/keys`. */
 export async function keysPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const tenant = await selectedTenant(parts.pool, parseQuery(query, ["tenant"]));
   const keys = (await listKeys(parts.pool, tenant.id))
-    .map((key) => ({ key, status: statusOf(key, clock) }))
-    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status));
-  const idle = keys.filter(({ status }) => status === "stale" || status === "never used").length;
+    .map((key) => ({ key, status: keyStatus(key, clock) }))
+    .sort((a, b) => statusOrder.indexOf(a.status) - statusOrder.indexOf(b.status));
+  const unusedCount = keys.filter(({ status }) => status === "stale" || status === "never used").length;
   return {
     title: "Keys",
     body: markup`<h1>Keys</h1>
 <p>${
       keys.length === 0
         ? ""
-        : idle === 0
+        : unusedCount === 0
         ? "Every key that is not revoked is in use."
         : markup`<strong>${
-          counted(idle, "key")
-        }</strong> not used for 30 days, or never: ask whether the source still
-sends, and revoke keys that are not needed.`
-    } Keys are issued, limited and revoked with the command, never here: <code>ctl key issue TENANT --label LABEL</code>,
+          pluralize(unusedCount, "key")
+        }</strong> unused for 30 days, or never used: ask whether the source still
+sends leads, and revoke keys that are not needed.`
+    } To issue, limit or revoke keys, use the command: <code>ctl key issue TENANT --label LABEL</code>,
 <code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
 ${
       keys.some(({ status }) => status === "exposed") &&
-      markup`<p class="bad message">An exposed key was sent in a URL, where logs keep it. Issue a new one, and revoke the exposed one.</p>`
+      markup`<p class="bad message">An exposed key was sent in a URL, and logs contain URLs. Issue a new key, then revoke the exposed one.</p>`
     }
 ${await tenantFilter(parts.pool, "/keys", tenant.slug)}
 ${
@@ -73,73 +72,79 @@ ${
           "Last used",
           "Issued",
         ],
-        keys.slice(0, listedMax).map(({ key, status }) => row(key, { status, clock })),
+        keys.slice(0, listedMax).map(({ key, status }) => keyRow(key, { status, clock })),
         {
           label: "Keys",
-          empty: markup`There are no keys${
-            tenant.slug !== null && markup` of this tenant`
-          }. Issue one: <code>ctl key issue TENANT --label LABEL</code>`,
-          caption: keys.length > listedMax ? `${count(listedMax)} of ${count(keys.length)}` : undefined,
+          empty: markup`No keys${
+            tenant.slug !== null && markup` for this tenant`
+          }. To issue one, run <code>ctl key issue TENANT --label LABEL</code>`,
+          caption: keys.length > listedMax
+            ? `${formatCount(listedMax)} of ${formatCount(keys.length)}`
+            : undefined,
         },
       )
     }`,
   };
 }
 
-function row(key: ListedKey, { status, clock }: { status: KeyStatus; clock: PageClock }): TableRow {
-  const isIdle = status === "stale" || status === "never used";
+function keyRow(key: ListedKey, { status, clock }: { status: KeyStatus; clock: PageClock }): TableRow {
+  const isUnused = status === "stale" || status === "never used";
   const { limit } = key;
-  const offSince = key.revokedAt ?? key.suspendedAt;
+  const inactiveSince = key.revokedAt ?? key.suspendedAt;
   return {
-    className: isIdle ? "stale" : status === "revoked" || status === "suspended" ? "off" : undefined,
+    className: isUnused ? "stale" : status === "revoked" || status === "suspended" ? "off" : undefined,
     cells: [
       markup`<a href="/keys/${key.id}">${key.id}</a>`,
       markup`<span class="badge ${
-        isIdle ? "warn" : status === "in use" ? "good" : status === "exposed" ? "bad" : ""
-      }">${status}</span>${offSince !== null && markup`<br>${time(offSince, clock)}`}`,
+        isUnused ? "warn" : status === "in use" ? "good" : status === "exposed" ? "bad" : ""
+      }">${status}</span>${inactiveSince !== null && markup`<br>${timeElement(inactiveSince, clock)}`}`,
       key.tenant,
-      markup`${shown(key.label)}${
+      markup`${safeText(key.label)}${
         limit !== null &&
-        markup`<br><span class="badge warn">limit raised</span> ${count(limit.perMinute)} a minute, burst ${
-          count(limit.burst)
-        }, until ${time(limit.until, clock)}`
+        markup`<br><span class="badge warn">limit raised</span> ${
+          formatCount(limit.perMinute)
+        } per minute, burst ${formatCount(limit.burst)}, until ${timeElement(limit.until, clock)}`
       }`,
       key.surface,
-      markup`<code>…${shown(key.last4)}</code>`,
+      markup`<code>…${safeText(key.last4)}</code>`,
       key.campaign ?? "–",
-      key.lastUsedAt === null ? "never" : time(key.lastUsedAt, clock),
-      time(key.createdAt, clock),
+      key.lastUsedAt === null ? "never" : timeElement(key.lastUsedAt, clock),
+      timeElement(key.createdAt, clock),
     ],
   };
 }
 
-/** `/keys/{id}`: what a source sends that is no field of a lead. */
+/** `/keys/{id}`: the unknown fields that a source sends. */
 export async function sourcePage({ parts, exchange, query }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
   const keys = await listKeys(parts.pool, null);
-  const key = keys.find((one) => one.id === id);
+  const key = keys.find((candidate) => candidate.id === id);
   if (key === undefined) {
     throw new RefusedPage(
       404,
-      "There is no such key",
-      markup`<p>Look for it among the <a href="/keys">keys</a>.</p>`,
+      "No such key",
+      markup`<p>See the <a href="/keys">list of keys</a>.</p>`,
     );
   }
   const unknown = await readUnknownFields(parts.pool, id);
   return {
     title: `Key ${id}`,
-    body: markup`<h1>${shown(key.label)} <span class="quiet">key ${id} of ${key.tenant}</span></h1>
+    body: markup`<h1>${safeText(key.label)} <span class="quiet">key ${id} of ${key.tenant}</span></h1>
 <h2>Unknown fields</h2>
-<p>Names that are no field of a lead, in the leads of the last 30 days, at most the newest 2,000. Their values are kept under
-<code>extra</code>. If one was meant for a field, ask the source to rename it.</p>
+<p>Names that are not fields of a lead, in the leads of the last 30 days (at most the newest 2,000). Their values are stored under
+<code>extra</code>. If a name was meant to be one of the fields, ask the source to rename it.</p>
 ${
       table(
-        ["Name", ">Leads", "Probably meant"],
+        ["Name", ">Leads", "Likely field"],
         unknown.map(({ name, leads }) => ({
-          cells: [markup`<code>${shown(name)}</code>`, count(leads), likelyField(name, () => true) ?? "–"],
+          cells: [
+            markup`<code>${safeText(name)}</code>`,
+            formatCount(leads),
+            likelyField(name, () => true) ?? "–",
+          ],
         })),
-        { label: "Unknown fields", empty: markup`Every lead has known fields only.` },
+        { label: "Unknown fields", empty: markup`No unknown fields.` },
       )
     }`,
   };

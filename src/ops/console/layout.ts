@@ -1,12 +1,12 @@
-/** What all pages of the console have in common: the frame, the headers, tables, and the pages of refusals. */
+/** The layout of the console's pages: frame, headers, tables and form controls. */
 
 import { hash } from "node:crypto";
 import type { Handler, Reply } from "../../http/exchange.ts";
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { style } from "./style.ts";
-import { moment, type PageClock } from "./text.ts";
+import { localTime, type PageClock } from "./text.ts";
 
-/** A page that stands in the navigation. */
+/** A page in the navigation. */
 interface Section {
   readonly path: string;
   readonly name: string;
@@ -14,32 +14,32 @@ interface Section {
 
 /** A page without its frame. */
 export interface ConsolePage {
-  /** Default: 200. */
+  /** The HTTP status; default: 200. */
   readonly status?: number;
-  /** Never a caller's text: it is the window's title. */
+  /** The window's title; must not contain text from callers. */
   readonly title: string;
   readonly body: Markup;
-  /** The page asks for itself again after this many seconds, because its reader has asked for that. */
+  /** The number of seconds after which the page reloads; `null` for never. */
   readonly refreshSeconds?: number | null;
 }
 
-/** What the frame shows besides. */
+/** The contents of the frame around a page. */
 export interface Frame {
   readonly navigation: readonly Section[];
-  /** The path in the navigation under which the page is; `null` for a refusal that belongs nowhere. */
+  /** The path of the page's section in the navigation; `null` for an error page. */
   readonly section: string | null;
   readonly clock: PageClock;
-  /** How many of a section want somebody, by its path; none of a section without any, or when the store is away. */
-  readonly wanting: ReadonlyMap<string, string>;
-  /** What an action has just done. */
+  /** The number of items that need attention, by section path; sections without such items are omitted. */
+  readonly attention: ReadonlyMap<string, string>;
+  /** The result of the action that led to this page. */
   readonly message: Markup | null;
 }
 
-const styleVersion = hash("sha256", style, "hex").slice(0, 12);
+const stylesheetVersion = hash("sha256", style, "hex").slice(0, 12);
 
 /**
- * The headers of every answer. `same-origin`, since under `no-referrer` a browser posts a form with
- * `Origin: null`, which is refused.
+ * The headers of every page. `Referrer-Policy` is `same-origin`, because under `no-referrer` browsers post forms with
+ * `Origin: null`, which is rejected.
  */
 export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
   "Content-Type": "text/html; charset=utf-8",
@@ -53,29 +53,29 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
   "Referrer-Policy": "same-origin",
 });
 
-/** Puts a page into its frame. */
-export function render(page: ConsolePage, { navigation, section, clock, wanting, message }: Frame): Reply {
+/** Renders a page in its frame. */
+export function render(page: ConsolePage, { navigation, section, clock, attention, message }: Frame): Reply {
   const { status = 200, title, body, refreshSeconds = null } = page;
-  const here = navigation.find(({ path }) => path === section);
+  const currentSection = navigation.find(({ path }) => path === section);
   const text = markup`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – Lead intake console</title>
-<link rel="stylesheet" href="/console/style.css?v=${styleVersion}">
+<link rel="stylesheet" href="/console/style.css?v=${stylesheetVersion}">
 <link rel="icon" href="data:,">
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header>
 <p>Lead intake</p>
-<nav aria-label="Console"><details><summary>Menu${here !== undefined && markup`: ${here.name}`}${
-    wantingBadge(wanting, "/dead")
-  }</summary><ul>${
+<nav aria-label="Console"><details><summary>Menu${
+    currentSection !== undefined && markup`: ${currentSection.name}`
+  }${attentionBadge(attention, "/dead")}</summary><ul>${
     navigation.map(({ path, name }) =>
       markup`<li><a href="${path}"${path === section && markup` aria-current="page"`}>${name}${
-        wantingBadge(wanting, path)
+        attentionBadge(attention, path)
       }</a></li>`
     )
   }</ul></details></nav>
@@ -83,7 +83,7 @@ export function render(page: ConsolePage, { navigation, section, clock, wanting,
 <main id="main" tabindex="-1">
 ${message}${body}
 </main>
-<footer>${madeAt(clock)}</footer>
+<footer>${pageFooter(clock)}</footer>
 </body>
 </html>
 `.text;
@@ -91,20 +91,21 @@ ${message}${body}
   return { status, headers: { ...pageHeaders, ...refresh }, body: text };
 }
 
-function wantingBadge(wanting: Frame["wanting"], path: string): Value {
-  const number = wanting.get(path);
-  return number !== undefined && markup` <span class="badge${path !== "/held" && " bad"}">${number}</span>`;
+function attentionBadge(attention: Frame["attention"], path: string): Value {
+  const countText = attention.get(path);
+  return countText !== undefined &&
+    markup` <span class="badge${path !== "/held" && " bad"}">${countText}</span>`;
 }
 
-function madeAt({ nowMs, zone }: PageClock): Markup {
+function pageFooter({ nowMs, zone }: PageClock): Markup {
   const offset = zone.name === "UTC" ? "" : ` (now UTC${zone.at(nowMs).offset})`;
-  return markup`All times are ${zone.name}${offset}. This page was made at <time datetime="${
+  return markup`All times are ${zone.name}${offset}. Page generated at <time datetime="${
     new Date(nowMs).toISOString()
-  }">${moment(nowMs, zone)}</time>.`;
+  }">${localTime(nowMs, zone)}</time>.`;
 }
 
-/** Serves the style sheet; its address has its version, so that it is kept. */
-export const styleHandler: Handler = () => ({
+/** Serves the style sheet; its URL contains its version, so that it can be cached. */
+export const stylesheetHandler: Handler = () => ({
   status: 200,
   headers: {
     "Content-Type": "text/css; charset=utf-8",
@@ -115,13 +116,13 @@ export const styleHandler: Handler = () => ({
   body: style,
 });
 
-/** What a request is refused with; the router makes a page of it. */
+/** An error that is shown as a page. */
 export class RefusedPage extends Error {
   override readonly name = "RefusedPage";
   readonly status: number;
   readonly advice: Markup;
 
-  /** `title` says what is wrong in a few words, `advice` what to do. */
+  /** `title` names the error in a few words; `advice` says what to do. */
   constructor(status: number, title: string, advice: Markup) {
     super(title);
     this.status = status;
@@ -129,18 +130,17 @@ export class RefusedPage extends Error {
   }
 }
 
-/** A row: its cells, and the class that makes it stand out. */
+/** A row's cells and its CSS class. */
 export interface TableRow {
   readonly cells: readonly Value[];
   readonly className?: "stale" | "off" | "differs" | undefined;
 }
 
 /**
- * A table; `empty` stands there instead when it has no rows. A column whose name begins with `>` has figures, which stand
- * at the right, and one with `!` buttons and choices, which say themselves what they do. On a phone each row is a block of labels and values: the
- * style sheet takes the labels from the cells, and the roles keep it a table for a screen reader, which would not know
- * it any more without them. With `isCompact` a row on a phone is a box to choose it, its main cell, and the rest in lines
- * of text below.
+ * Renders a table, or `empty` if there are no rows. `>` before a column's name aligns it right; `!` marks a column of buttons.
+ *
+ * On a phone, CSS shows each row as a block of labels (`data-label`) and values; the ARIA roles keep it a table for screen
+ * readers. With `isCompact`, the block is a checkbox, the main cell, and the other cells as lines of text.
  */
 export function table(
   columns: readonly string[],
@@ -153,7 +153,7 @@ export function table(
   },
 ): Markup {
   if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
-  const heads = columns.map((column) => ({
+  const headings = columns.map((column) => ({
     name: column.replace(/^[>!]/, ""),
     classes: column.startsWith(">")
       ? markup` class="number"`
@@ -164,14 +164,14 @@ export function table(
   }" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
 <thead role="rowgroup"><tr role="row">${
-    heads.map((head) => markup`<th role="columnheader" scope="col"${head.classes}>${head.name}</th>`)
+    headings.map((head) => markup`<th role="columnheader" scope="col"${head.classes}>${head.name}</th>`)
   }</tr></thead>
 <tbody role="rowgroup">${
     rows.map(({ cells, className }) =>
       markup`<tr role="row"${className !== undefined && markup` class="${className}"`}>${
         cells.map((cell, index) =>
-          markup`<td role="cell"${heads[index]?.classes ?? null} data-label="${
-            heads[index]?.name ?? ""
+          markup`<td role="cell"${headings[index]?.classes ?? null} data-label="${
+            headings[index]?.name ?? ""
           }">${cell}</td>`
         )
       }</tr>
@@ -180,26 +180,26 @@ ${options.caption === undefined ? null : markup`<caption>${options.caption}</cap
   }</tbody></table></div>`;
 }
 
-/** What a row is chosen with. `label` says to whoever does not see the row which one it is. */
-export function choice(
+/** Renders the checkbox that selects a row; `label` names the row for screen readers. */
+export function rowCheckbox(
   name: string,
   value: string,
-  { label, isChosen = false }: { readonly label: string; readonly isChosen?: boolean },
+  { label, isSelected = false }: { readonly label: string; readonly isSelected?: boolean },
 ): Markup {
   return markup`<label class="pick"><input type="checkbox" name="${name}" value="${value}"${
-    isChosen && markup` checked`
+    isSelected && markup` checked`
   } aria-label="${label}"></label>`;
 }
 
-/** A `<select>` of a filter form, with its label. */
+/** Renders a `<select>` for a filter form, with its label. */
 export function select(
   name: string,
   options: readonly (readonly [value: string, text: string])[],
-  { label, chosen }: { readonly label: string; readonly chosen: string | null },
+  { label, selected }: { readonly label: string; readonly selected: string | null },
 ): Markup {
   return markup`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${
     options.map(([value, text]) =>
-      markup`<option value="${value}"${value === (chosen ?? "") && markup` selected`}>${text}</option>`
+      markup`<option value="${value}"${value === (selected ?? "") && markup` selected`}>${text}</option>`
     )
   }</select></div>`;
 }

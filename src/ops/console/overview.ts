@@ -1,4 +1,4 @@
-/** The first page: is it well, what needs a person, and how it went. */
+/** The overview: problems, current figures and history. */
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";
@@ -8,86 +8,91 @@ import { readSourceActivity } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
 import type { Context } from "./context.ts";
-import { history, type RangeName, ranges } from "./history.ts";
+import { type RangeName, ranges, renderHistory } from "./history.ts";
 import { type ConsolePage, table } from "./layout.ts";
-import { totals } from "./report.ts";
-import { parseQuery, queryOf } from "./request.ts";
-import { badge, boundedText, count, counted, type PageClock, relative, time } from "./text.ts";
+import { reportTotals } from "./report.ts";
+import { parseQuery, queryString } from "./request.ts";
 import {
+  badge,
+  formatBoundedCount,
+  formatCount,
+  type PageClock,
+  pluralize,
+  relativeTime,
+  timeElement,
+} from "./text.ts";
+import {
+  findProblems,
   type Problem,
-  problemsOf,
   type ProcessFacts,
-  type ShownTier,
   type StoreFacts,
   tierTile,
+  type TierView,
 } from "./problems.ts";
 
-// Chosen: only when it is asked for, because a page that changes under its reader is for nobody's benefit but a wall's
-// (WCAG 2.2.1), and by a header, because the pages have no scripts.
+// Chosen: opt-in, because reloading disturbs the reader (WCAG 2.2.1), and by a header, because the pages have no scripts.
 const refreshSeconds = 30;
 
-/** `/` */
+/** Renders the page `/`. */
 export async function overviewPage(context: Context): Promise<ConsolePage> {
   const { parts, query, clock } = context;
   const form = parseQuery(query, ["range", "refresh"]);
-  const range = form.word("range", Object.keys(ranges) as RangeName[]) ?? "1h";
-  const refresh = form.word("refresh", ["on"]);
+  const range = form.oneOf("range", Object.keys(ranges) as RangeName[]) ?? "1h";
+  const refresh = form.oneOf("refresh", ["on"]);
+  // Not a copy by spread, which would omit a getter.
+  const { writable, pending, dead } = parts.health();
   const process: ProcessFacts = {
-    ...pick(parts.health()),
+    ...{ writable, pending, dead },
     tier: parts.tier(),
     isDraining: parts.isDraining(),
   };
-  const read = await readAll(context, range);
-  const problems = problemsOf(process, { store: read?.store ?? null, nowMs: clock.nowMs });
+  const stored = await readAll(context, range);
+  const problems = findProblems(process, { store: stored?.store ?? null, nowMs: clock.nowMs });
   return {
-    status: read === null ? 503 : 200,
-    title: problems.length === 0 ? "All is well" : `${counted(problems.length, "problem")}`,
+    status: stored === null ? 503 : 200,
+    title: problems.length === 0 ? "All is well" : `${pluralize(problems.length, "problem")}`,
     refreshSeconds: refresh === null ? null : refreshSeconds,
-    body: markup`${statusBox(problems, { isRead: read !== null, tier: process.tier })}
-${tiles(process, { store: read?.store ?? null, clock })}
-${read !== null && tenants(read.store.backlogs, clock)}
-<h2>How it went</h2>
+    body: markup`${statusBox(problems, { isRead: stored !== null, tier: process.tier })}
+${tiles(process, { store: stored?.store ?? null, clock })}
+${stored !== null && tenantTable(stored.store.backlogs, clock)}
+<h2>History</h2>
 <div class="row"><span>Range:</span>${
       Object.entries(ranges).map(([name, { text }]) =>
         markup`<a class="button${name === range && " main"}"${
           name === range && markup` aria-current="true"`
-        } href="/${queryOf({ range: name, refresh })}">${text}</a>`
+        } href="/${queryString({ range: name, refresh })}">${text}</a>`
       )
     }
-<a href="/${queryOf({ range, refresh: refresh === null ? "on" : null })}">${
+<a href="/${queryString({ range, refresh: refresh === null ? "on" : null })}">${
       refresh === null ? `Refresh every ${refreshSeconds} seconds` : "Stop refreshing"
     }</a></div>
 ${
-      read === null
-        ? markup`<p class="quiet">Nothing can be read while the store is unavailable.</p>`
-        : read.history
+      stored === null
+        ? markup`<p class="quiet">No history while the store is unavailable.</p>`
+        : stored.history
     }`,
   };
 }
 
-function pick({ writable, pending, dead }: Omit<ProcessFacts, "tier" | "isDraining">) {
-  return { writable, pending, dead };
-}
-
-/** What the store says; `null` when it does not answer: this page is for just that moment. */
+/** Reads everything from the store; returns `null` if the store is unavailable, because the page must work without it. */
 async function readAll(
   { parts, clock }: Context,
   range: RangeName,
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   const { pool } = parts;
   try {
-    const [backlogs, oldest, held, collisions, activity, past, sums] = await Promise.all([
+    const [backlogs, oldest, held, collisions, activity, plots, totalsLine] = await Promise.all([
       readBacklogs(pool),
       readOldestWaiting(pool),
       countHeld(pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(pool),
       readSourceActivity(pool),
-      history(pool, { range: ranges[range], clock }),
-      totals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
+      renderHistory(pool, { range: ranges[range], clock }),
+      reportTotals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
     ]);
     return {
       store: { backlogs, oldest, held, collisions, sources: sourceRows(activity) },
-      history: markup`${sums !== null && markup`<p>${sums}</p>`}${past}`,
+      history: markup`${totalsLine !== null && markup`<p>${totalsLine}</p>`}${plots}`,
     };
   } catch (error) {
     if (error instanceof Unavailable) return null;
@@ -97,22 +102,22 @@ async function readAll(
 
 function statusBox(
   problems: readonly Problem[],
-  { isRead, tier }: { isRead: boolean; tier: ShownTier },
+  { isRead, tier }: { isRead: boolean; tier: TierView },
 ): Markup {
   if (problems.length === 0 && isRead) {
     const delivering = tier === null
-      ? "; this process delivers nothing."
+      ? "; this process does not deliver them."
       : tier === "elsewhere"
-      ? "; other processes deliver it."
-      : ", and what is stored is delivered.";
-    return markup`<div class="good status"><h1>All is well</h1><p>What is posted is stored${delivering}</p></div>`;
+      ? "; other processes deliver them."
+      : " and delivered.";
+    return markup`<div class="good status"><h1>All is well</h1><p>Posts are stored${delivering}</p></div>`;
   }
   const isBad = !isRead || problems.some(({ tone }) => tone === "bad");
   return markup`<div class="${isBad ? "bad" : "warn"} status"><h1>${
-    problems.length === 0 ? "The store does not answer" : `${counted(problems.length, "problem")}`
+    problems.length === 0 ? "The store does not respond" : `${pluralize(problems.length, "problem")}`
   }</h1><ul>${
     !isRead &&
-    markup`<li><strong>The store does not answer this page.</strong> The figures are the last that are known.</li>`
+    markup`<li><strong>The store does not respond.</strong> The figures are the last known ones.</li>`
   }${problems.map(({ text }) => markup`<li>${text}</li>`)}</ul></div>`;
 }
 
@@ -121,31 +126,31 @@ function tiles(
   { store, clock }: { store: StoreFacts | null; clock: PageClock },
 ): Markup {
   const { writable, pending, dead, tier } = process;
-  const shownTier = tierTile(tier);
+  const tierContents = tierTile(tier);
   const oldest = store?.oldest ?? null;
   return markup`<dl class="tiles">
 ${tile("Store", writable ? "writable" : "not writable", { tone: writable ? null : "bad" })}
-${tile("Actions tier", shownTier.name, shownTier)}
-${tile("Waiting", count(pending), { small: "events not delivered yet" })}
+${tile("Actions tier", tierContents.name, tierContents)}
+${tile("Waiting", formatCount(pending), { small: "events not yet delivered" })}
 ${
     tile(
       "Oldest waiting",
-      oldest === null ? "–" : relative(oldest.receivedAt, clock.nowMs).replace(" ago", ""),
+      oldest === null ? "–" : relativeTime(oldest.receivedAt, clock.nowMs).replace(" ago", ""),
       {
         small: oldest === null
-          ? pending === 0 ? "nothing waits for its delivery" : "nothing waits that has a route"
+          ? pending === 0 ? "no events waiting" : "no waiting events with a route"
           : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
       },
     )
   }
 ${
-    tile("Dead", count(dead), {
+    tile("Dead", formatCount(dead), {
       tone: dead > 0 ? "bad" : null,
       small: markup`<a href="/dead">dead letters</a>`,
     })
   }
 ${
-    tile("Held", store === null ? "?" : boundedText(store.held), {
+    tile("Held", store === null ? "?" : formatBoundedCount(store.held), {
       small: markup`<a href="/held">held as spam, to review</a>`,
     })
   }
@@ -162,9 +167,9 @@ function tile(
   }</dd></div>`;
 }
 
-function tenants(backlogs: readonly TenantBacklog[], clock: PageClock): Markup {
+function tenantTable(backlogs: readonly TenantBacklog[], clock: PageClock): Markup {
   if (backlogs.length === 0) return markup``;
-  return markup`<h2>Tenants to look at</h2>
+  return markup`<h2>Tenants that need attention</h2>
 ${
     table(
       [
@@ -173,31 +178,31 @@ ${
         ">Waiting",
         "Due",
         ">Dead",
-        "See",
+        "View",
       ],
-      backlogs.map((one) => ({
+      backlogs.map((backlog) => ({
         cells: [
-          one.tenant,
-          one.sandbox
+          backlog.tenant,
+          backlog.sandbox
             ? badge("sandbox")
-            : one.hasRoute
+            : backlog.hasRoute
             ? "yes"
             : markup`<span class="badge bad">no route</span>`,
-          one.waiting.count === 0
+          backlog.waiting.count === 0
             ? "0"
-            : markup`<a href="/leads${queryOf({ tenant: one.tenant, state: "pending" })}">${
-              boundedText(one.waiting)
+            : markup`<a href="/leads${queryString({ tenant: backlog.tenant, state: "pending" })}">${
+              formatBoundedCount(backlog.waiting)
             }</a>`,
-          time(one.dueSince, clock),
-          one.dead.count === 0
+          timeElement(backlog.dueSince, clock),
+          backlog.dead.count === 0
             ? "0"
-            : markup`<a href="/dead${queryOf({ tenant: one.tenant })}"><strong>${
-              boundedText(one.dead)
+            : markup`<a href="/dead${queryString({ tenant: backlog.tenant })}"><strong>${
+              formatBoundedCount(backlog.dead)
             }</strong></a>`,
-          markup`<a href="/leads${queryOf({ tenant: one.tenant })}">all its leads</a>`,
+          markup`<a href="/leads${queryString({ tenant: backlog.tenant })}">all leads</a>`,
         ],
       })),
-      { label: "Tenants with something waiting or dead, or without a route", empty: markup`` },
+      { label: "Tenants with waiting or dead events, or without a route", empty: markup`` },
     )
   }`;
 }

@@ -1,29 +1,25 @@
-/**
- * What a page of the console reads of its request: the query, a form with its token, the tenant that it names; and the
- * note that an action leaves for the next page.
- */
+/** Reads a page's query, form and tenant, checks form tokens, and passes the note about an action to the next page. */
 
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { isSameOrigin } from "../../http/same_origin.ts";
+import { isSameOrigin } from "../../http/target.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
 import { Parameters } from "../parameters.ts";
 import { pageHeaders, RefusedPage, select } from "./layout.ts";
-import { counted } from "./text.ts";
+import { pluralize } from "./text.ts";
 import { findTenant, listTenants } from "../../store/operator/tenants.ts";
 import type { Pool } from "../../store/pool.ts";
 
-/** The shape of an event's or a submission's id. */
-export const idShape = /^[0-9a-z]{8,64}$/;
-/** The shape of a tenant's slug. */
-const slugShape = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
-/** The shape of a row's number. */
-export const numberShape = /^[1-9]\d{0,17}$/;
+/** Matches the id of an event or submission. */
+export const idPattern = /^[0-9a-z]{8,64}$/;
+const slugPattern = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
+/** Matches the id of a numbered row. */
+export const rowIdPattern = /^[1-9]\d{0,17}$/;
 
 /**
- * Reads `application/x-www-form-urlencoded` text in which only the names in `allowed` may stand.
+ * Parses `application/x-www-form-urlencoded` text that may contain only the names in `allowed`.
  *
  * @throws {InvalidParameter}
  */
@@ -35,78 +31,77 @@ export function parseQuery(
   return new Parameters(text, allowed, { ...clock, isForm: true });
 }
 
-/** The part of an address behind its path, from the values that are not `null`. */
-export function queryOf(values: Readonly<Record<string, string | null>>): string {
+/** Builds a query string, with its `?`, from the values that are not `null`; empty if there are none. */
+export function queryString(values: Readonly<Record<string, string | null>>): string {
   const pairs = Object.entries(values).filter(([, value]) => value !== null);
   if (pairs.length === 0) return "";
   return `?${new URLSearchParams(pairs as [string, string][]).toString()}`;
 }
 
-/** What becomes of a token that is shown. */
-type TokenState = "good" | "expired" | "wrong";
+type TokenStatus = "valid" | "expired" | "invalid";
 
-// A shift: a page that was open all night may still act, one from last week may not.
+// Chosen: one shift; a page that has been open for longer must be reloaded.
 const tokenMs = 8 * 3_600_000;
-// A reload later than this does not say again what was done.
+// After this time, reloading the page no longer shows the note.
 const noteMs = 60_000;
 
-/** Makes and checks both. Time and secret are passed in. */
+/** Issues and checks form tokens and signed notes. */
 export class Tokens {
   readonly #secret: Uint8Array;
   readonly #nowMs: () => number;
 
-  /** `secret` has at least 32 random bytes, `nowMs` is a wall clock. */
+  /** `secret` must have at least 32 random bytes; `nowMs` returns the wall-clock time. */
   constructor(secret: Uint8Array, nowMs: () => number) {
     if (secret.byteLength < 32) throw new RangeError("The secret is too short");
     this.#secret = secret;
     this.#nowMs = nowMs;
   }
 
-  /** A token for forms that post to a path. */
+  /** Issues a token for forms that post to a path. */
   issue(path: string): string {
-    return this.#sealed(`token ${path}`, this.#nowMs() + tokenMs);
+    return this.#sign(`token ${path}`, this.#nowMs() + tokenMs);
   }
 
-  /** Checks a token that came with a post to a path. */
-  check(path: string, token: string): TokenState {
-    return this.#stateOf(`token ${path}`, token);
+  /** Checks the token of a form posted to a path. */
+  check(path: string, token: string): TokenStatus {
+    return this.#checkSigned(`token ${path}`, token);
   }
 
-  /** The note that something was done to so many. */
+  /** Issues a note about an action on `count` items. */
   note(code: string, count: number): string {
     const text = `${code}.${count}`;
-    return `${text}.${this.#sealed(`note ${text}`, this.#nowMs() + noteMs)}`;
+    return `${text}.${this.#sign(`note ${text}`, this.#nowMs() + noteMs)}`;
   }
 
-  /** Reads a note; `null` when it is not ours or is old. */
+  /** Reads a note; `null` if it is forged or expired. */
   readNote(note: string): { readonly code: string; readonly count: number } | null {
-    const [code = "", number = "", ...seal] = note.split(".");
-    if (this.#stateOf(`note ${code}.${number}`, seal.join(".")) !== "good") return null;
+    const [code = "", number = "", ...signature] = note.split(".");
+    if (this.#checkSigned(`note ${code}.${number}`, signature.join(".")) !== "valid") return null;
     return { code, count: Number(number) };
   }
 
-  #sealed(text: string, untilMs: number): string {
+  #sign(text: string, untilMs: number): string {
     const until = Math.ceil(untilMs).toString(36);
-    return `${until}.${this.#seal(text, until)}`;
+    return `${until}.${this.#signature(text, until)}`;
   }
 
-  #stateOf(text: string, sealed: string): TokenState {
-    const [until = "", seal = ""] = sealed.split(".");
-    const expected = Buffer.from(this.#seal(text, until));
-    const given = Buffer.from(seal);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return "wrong";
-    return Number.parseInt(until, 36) < this.#nowMs() ? "expired" : "good";
+  #checkSigned(text: string, signed: string): TokenStatus {
+    const [until = "", signature = ""] = signed.split(".");
+    const expected = Buffer.from(this.#signature(text, until));
+    const received = Buffer.from(signature);
+    if (received.length !== expected.length || !timingSafeEqual(received, expected)) return "invalid";
+    return Number.parseInt(until, 36) < this.#nowMs() ? "expired" : "valid";
   }
 
-  #seal(text: string, until: string): string {
+  #signature(text: string, until: string): string {
     return createHmac("sha256", this.#secret).update(`${text}\n${until}`).digest("base64url");
   }
 }
 
-// Two hundred ids, or one term in escapes.
+// Enough for 200 ids or one percent-encoded term.
 const bodyBytesMax = 64 * 1024;
 
-/** Where a form posts to. */
+/** The paths to which forms post. */
 type ActionPath =
   | "/dead/replay"
   | "/dead/replay-all"
@@ -116,13 +111,13 @@ type ActionPath =
   | "/collisions/settle"
   | "/vocabulary/add";
 
-/** A form that posts to a path, with the hidden field by which the console knows its own, and others. */
+/** Renders a form that posts to a path, with its token and other hidden fields. */
 export function actionForm(
   { tokens, path, className, hidden = {} }: {
     readonly tokens: Tokens;
     readonly path: ActionPath;
     readonly className?: "row";
-    /** By name; `null` is left out. */
+    /** The hidden fields by name; `null` omits one. */
     readonly hidden?: Readonly<Record<string, string | number | null>>;
   },
   body: Markup,
@@ -139,16 +134,17 @@ ${body}</form>`;
 }
 
 /**
- * Reads a form that was posted to a path. Nothing has happened when it refuses.
+ * Reads a form that was posted to a path, and checks its token.
  *
- * @throws {RefusedPage} when it is not ours: 400, 403, 413 or 415; {InvalidParameter}
+ * @throws {RefusedPage} with status 400, 403, 413 or 415
+ * @throws {InvalidParameter}
  */
 export async function readForm(
   exchange: Exchange,
   { tokens, path, names }: {
     readonly tokens: Tokens;
     readonly path: ActionPath;
-    /** The form's fields besides its token. */
+    /** The form's fields, apart from the token. */
     readonly names: readonly string[];
   },
 ): Promise<Parameters> {
@@ -156,45 +152,48 @@ export async function readForm(
     throw new RefusedPage(
       403,
       "The form was sent from another site",
-      markup`<p>Nothing was changed. Open the page here and use its button.</p>`,
+      markup`<p>Nothing was changed. Open the page in this console and use its button.</p>`,
     );
   }
   const type = exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") {
-    throw new RefusedPage(415, "This is not a form", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(415, "Not a form", markup`<p>Nothing was changed.</p>`);
   }
   const body = await exchange.readBody(bodyBytesMax);
   if (body.kind !== "complete") {
     throw new RefusedPage(
       body.kind === "too_large" ? 413 : 400,
-      body.kind === "too_large" ? "The form is too large" : "The form did not arrive completely",
-      markup`<p>Nothing was changed. Select fewer.</p>`,
+      body.kind === "too_large" ? "The form is too large" : "The form is incomplete",
+      body.kind === "too_large"
+        ? markup`<p>Nothing was changed. Select fewer rows.</p>`
+        : markup`<p>Nothing was changed. Try again.</p>`,
     );
   }
   const form = parseQuery(new TextDecoder().decode(body.bytes), ["token", ...names]);
-  const state = tokens.check(path, form.text("token") ?? "");
-  if (state !== "good") {
+  const status = tokens.check(path, form.text("token") ?? "");
+  if (status !== "valid") {
     throw new RefusedPage(
       403,
-      state === "expired" ? "The form is too old" : "The form is not from this process",
-      markup`<p>Nothing was changed. Go back, reload the page and press the button again: a form is valid for eight hours,
+      status === "expired" ? "The form has expired" : "The form is not from this process",
+      markup`<p>Nothing was changed. Go back, reload the page and press the button again. A form is valid for eight hours,
         and only in the process that created it.</p>`,
     );
   }
   return form;
 }
 
-/** Leads to a page, by GET. `location` has nothing in it that a caller chose freely. */
+/** Redirects to a page. `location` must not contain text from callers. */
 export function seeOther(location: string): Reply {
   return { status: 303, headers: { ...pageHeaders, Location: location }, body: "" };
 }
 
-/** What was done, by its code. */
-const done = {
-  replayed: (n: number) => `${counted(n, "dead letter")} returned to pending; delivery starts immediately.`,
-  released: (n: number) => `${counted(n, "submission")} released; delivery starts immediately.`,
-  dismissed: (n: number) => `${counted(n, "submission")} dismissed: still held, but no longer on this list.`,
-  spam_marked: () => "Noted. The spam score learns from it within seconds.",
+/** The messages about successful actions. */
+const successNotes = {
+  replayed: (n: number) => `${pluralize(n, "dead letter")} returned to pending; delivery starts immediately.`,
+  released: (n: number) => `${pluralize(n, "submission")} released; delivery starts immediately.`,
+  dismissed: (n: number) =>
+    `${pluralize(n, "submission")} dismissed: still held, but no longer on this list.`,
+  spam_marked: () => "Saved. The spam score learns from it within seconds.",
   sent_again: () => "It is being sent again. Effects that you did not select are not repeated.",
   collision_accepted: () => "Accepted as a separate lead; delivery starts immediately.",
   collision_dismissed: () => "Dismissed. It was not delivered and needs no further action.",
@@ -202,30 +201,29 @@ const done = {
   proposed: () => "The term is proposed. Running processes use it within seconds.",
 } as const;
 
-/** Why nothing was changed. */
-const undone = {
-  none_dead: "none of them is a dead letter any more.",
+/** The reasons why an action changed nothing. */
+const noChangeNotes = {
+  none_dead: "none of them is still a dead letter.",
   none_chosen: "nothing was selected.",
   again_waiting: "it is already being sent, or has not been delivered yet.",
   again_already: "it has been sent again since you loaded that page. This page shows the result.",
   again_dead: "it is a dead letter. Replay it instead.",
   again_held: "it is held. Release it instead.",
-  again_erased: "its content is gone.",
+  again_erased: "its content has been removed.",
   again_sandbox: "a sandbox lead is never delivered.",
   again_no_route: "the tenant no longer has a route for it.",
   collision_settled: "it has already been settled, as shown here.",
   collision_busy:
     "an erasure that may include this person is running, or the key is being revoked. Try again in a minute.",
-  none_held: "none of them is held any more.",
+  none_held: "none of them is still held.",
   area_unchanged: "the vocabulary already has the term.",
   area_changed_meanwhile: "another operator has changed the term in the meantime. Check it again.",
   area_not_found: "no lead has that term.",
 } as const;
 
-/** What can be said. */
-export type NoteCode = keyof typeof done | keyof typeof undone | "replayed_part";
+export type NoteCode = keyof typeof successNotes | keyof typeof noChangeNotes | "replayed_part";
 
-/** The address of a page, with the note of what was done to so many. */
+/** Returns the URL of a page with a note about an action on `count` items. */
 export function withNote(
   path: string,
   { tokens, code, count = 1, query = {} }: {
@@ -235,18 +233,18 @@ export function withNote(
     readonly query?: Readonly<Record<string, string | null>>;
   },
 ): string {
-  return `${path}${queryOf({ ...query, done: tokens.note(code, count) })}`;
+  return `${path}${queryString({ ...query, done: tokens.note(code, count) })}`;
 }
 
-/** The sentence of a note. */
+/** Renders a note; `null` for an unknown code. */
 export function noteText({ code, count }: { readonly code: string; readonly count: number }): Markup | null {
-  const isDone = Object.hasOwn(done, code);
+  const isDone = Object.hasOwn(successNotes, code);
   const text = isDone
-    ? done[code as keyof typeof done](count)
+    ? successNotes[code as keyof typeof successNotes](count)
     : code === "replayed_part"
-    ? `${counted(count, "dead letter")} returned to pending. There are more: press the button again.`
-    : Object.hasOwn(undone, code)
-    ? `Nothing was changed: ${undone[code as keyof typeof undone]}`
+    ? `${pluralize(count, "dead letter")} returned to pending. There are more: press the button again.`
+    : Object.hasOwn(noChangeNotes, code)
+    ? `Nothing was changed: ${noChangeNotes[code as keyof typeof noChangeNotes]}`
     : null;
   return text === null
     ? null
@@ -254,62 +252,62 @@ export function noteText({ code, count }: { readonly code: string; readonly coun
 }
 
 /**
- * Where an action leads that was asked for from a list, or with `page=lead` from the page of the one event that it is for;
- * `done` is the note, `kept` the fields that go on to narrow the list beside `tenant`.
+ * Returns a function that builds the URL of the page to show after an action: the list that posted the form or, with
+ * `page=lead`, the event's page. `filter` contains the list's filters apart from `tenant`.
  */
 export async function backFrom(
   pool: Pool,
   form: Parameters,
-  { list, only, tokens, kept = {} }: {
+  { list, only, tokens, filter = {} }: {
     readonly list: string;
     readonly only: string | null;
     readonly tokens: Tokens;
-    readonly kept?: Readonly<Record<string, string | null>>;
+    readonly filter?: Readonly<Record<string, string | null>>;
   },
 ): Promise<(code: NoteCode, count?: number) => string> {
-  const { slug } = await chosenTenant(pool, form);
-  const isLead = form.word("page", ["lead"]) !== null && only !== null;
-  const query = isLead ? {} : { tenant: slug, ...kept };
+  const { slug } = await selectedTenant(pool, form);
+  const isLead = form.oneOf("page", ["lead"]) !== null && only !== null;
+  const query = isLead ? {} : { tenant: slug, ...filter };
   return (code, count) => withNote(isLead ? `/leads/${only}` : list, { tokens, code, count, query });
 }
 
-/** A chosen tenant; both are `null` when all are meant. */
-interface ChosenTenant {
+/** The selected tenant; both members are `null` for all tenants. */
+interface SelectedTenant {
   readonly slug: string | null;
   readonly id: number | null;
 }
 
 /**
- * The tenant that a form names.
+ * Returns the tenant that a form or query names.
  *
- * @throws {RefusedPage} of status 404 when there is none of that name
+ * @throws {RefusedPage} with status 404 if there is no such tenant
  */
-export async function chosenTenant(pool: Pool, query: Parameters): Promise<ChosenTenant> {
-  const slug = query.shaped("tenant", slugShape);
+export async function selectedTenant(pool: Pool, query: Parameters): Promise<SelectedTenant> {
+  const slug = query.matching("tenant", slugPattern);
   if (slug === null) return { slug: null, id: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
     throw new RefusedPage(
       404,
       "No such tenant",
-      markup`<p>Choose one from the page's list.</p>`,
+      markup`<p>Select a tenant from the list on the page.</p>`,
     );
   }
   return { slug, id: tenant.id };
 }
 
-// A list longer than this is for a page's address or for ctl.
-const optionsMax = 1_000;
+// To select any other tenant, edit the page's URL or use ctl.
+const tenantsListedMax = 1_000;
 
-/** A choice of tenants. */
-export async function tenantSelect(pool: Pool, chosen: string | null): Promise<Markup> {
-  const tenants = (await listTenants(pool)).slice(0, optionsMax);
+/** Renders a `<select>` of tenants. */
+export async function tenantSelect(pool: Pool, selected: string | null): Promise<Markup> {
+  const tenants = (await listTenants(pool)).slice(0, tenantsListedMax);
   const options = tenants.map(({ slug }) => [slug, slug] as const);
-  return select("tenant", [["", "all tenants"], ...options], { label: "Tenant", chosen });
+  return select("tenant", [["", "all tenants"], ...options], { label: "Tenant", selected });
 }
 
-/** The form that narrows a page to a tenant. */
-export async function tenantFilter(pool: Pool, path: string, chosen: string | null): Promise<Markup> {
+/** Renders the form that filters a page by tenant. */
+export async function tenantFilter(pool: Pool, path: string, selected: string | null): Promise<Markup> {
   return markup`<form class="filters" method="get" action="${path}">
-${await tenantSelect(pool, chosen)}<div><button>Show</button></div></form>`;
+${await tenantSelect(pool, selected)}<div><button>Show</button></div></form>`;
 }

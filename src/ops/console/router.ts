@@ -1,4 +1,4 @@
-/** The console's routes: pages by GET, actions by POST, and a page for everything that goes wrong. */
+/** The console's routes: pages by GET, actions by POST, and error pages. */
 
 import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
@@ -17,14 +17,14 @@ import { formsPage } from "./forms.ts";
 import { heldPage, reviewAction } from "./held.ts";
 import { keysPage, sourcePage } from "./keys.ts";
 import { reportPage } from "./report.ts";
-import { type Frame, RefusedPage, render, styleHandler } from "./layout.ts";
+import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
-import { boundedText, count, type PageClock, shown } from "./text.ts";
+import { formatBoundedCount, formatCount, type PageClock, safeText } from "./text.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
 interface Handlers {
-  /** What the page is called in the navigation, if it stands there. */
+  /** The page's name in the navigation, which omits pages without a name. */
   readonly name?: string;
   readonly get?: PageHandler;
   readonly post?: ActionHandler;
@@ -53,25 +53,23 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/audit": { name: "Audit", get: auditPage },
 };
 
-/** The pages that stand in the navigation. */
 export const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
   name === undefined ? [] : [{ path, name }]
 );
 
-const noSection = { navigation, section: null, message: null, wanting: new Map<string, string>() };
+const emptyFrame = { navigation, section: null, message: null, attention: new Map<string, string>() };
 
-/** Adds the console's routes to those of the operator's surface. */
+/** Adds the console's routes to the operator's router. */
 export function addConsole(router: Router, parts: ConsoleParts): void {
   const tokens = new Tokens(parts.secret, () => parts.now().getTime());
   for (const [pattern, handlers] of Object.entries(routes)) {
-    router.any(pattern, (exchange) => answer(handlers, { parts, tokens, exchange }));
+    router.any(pattern, (exchange) => handle(handlers, { parts, tokens, exchange }));
   }
-  router.get("/console/style.css", styleHandler);
+  router.get("/console/style.css", stylesheetHandler);
 }
 
 /**
- * The page for an address that there is not, for who asks for pages: a browser; `null` for a program. The address is not
- * repeated.
+ * Returns the 404 page if the client accepts HTML, otherwise `null`. The page does not echo the URL.
  */
 export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply | null {
   const accepted = exchange.header("accept")?.toLowerCase().split(",") ?? [];
@@ -80,87 +78,85 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
     status: 404,
     title: "Page not found",
     body: markup`<h1>Page not found</h1>
-<p>The address may be mistyped. What there is stands above; an event is found by its id under
-<a href="/leads">Leads</a>.</p>
-<p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts), wanting: deadOf(parts) });
+<p>Check the URL, or select a page above. To find an event by its id, use <a href="/leads">Leads</a>.</p>
+<p><a href="/">Go to the overview</a></p>`,
+  }, { ...emptyFrame, clock: pageClock(parts), attention: deadCount(parts) });
 }
 
-function clockOf({ now, zone }: Pick<ConsoleParts, "now" | "zone">): PageClock {
+function pageClock({ now, zone }: Pick<ConsoleParts, "now" | "zone">): PageClock {
   return { nowMs: now().getTime(), zone };
 }
 
 /**
- * The page for a fault that nobody foresaw, which the edge has logged; `null` when the request was not for a page of the
- * console.
+ * Returns the page for an unexpected error, which has already been logged; `null` if the request was not for the console.
  */
 export function consoleFault(exchange: Exchange, parts: Pick<ConsoleParts, "now" | "zone">): Reply | null {
   if (routes[exchange.route] === undefined) return null;
   return render({
     status: 503,
-    title: "This page has failed",
+    title: "This page failed",
     body: markup`<h1>This page failed</h1>
-<p>The log tells why, in the line <code>fault</code> with the request id <code>${
-      shown(exchange.requestId)
-    }</code>. Whether an action
-that was just asked for has been done is not known: look again, and repeat it then; that does no harm.</p>
-<p><a href="/">To the overview</a></p>`,
-  }, { ...noSection, clock: clockOf(parts) });
+<p>For the cause, see the log line <code>fault</code> with the request id <code>${
+      safeText(exchange.requestId)
+    }</code>. If you had just
+requested an action, it may or may not have been done. Check, and repeat it if needed: repeating it does no harm.</p>
+<p><a href="/">Go to the overview</a></p>`,
+  }, { ...emptyFrame, clock: pageClock(parts) });
 }
 
-async function answer(
+async function handle(
   { get, post }: Handlers,
   request: { readonly parts: ConsoleParts; readonly tokens: Tokens; readonly exchange: Exchange },
 ): Promise<Reply> {
   const { method } = request.exchange;
-  const { query, message } = withoutNote(request);
-  const context: Context = { ...request, query, clock: clockOf(request.parts) };
+  const { query, message } = extractNote(request);
+  const context: Context = { ...request, query, clock: pageClock(request.parts) };
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
       const section = `/${request.exchange.route.split("/")[1]}`;
-      const [page, wanting] = await Promise.all([get(context), readWanting(context.parts)]);
-      return render(page, { ...frame(context), section, message, wanting });
+      const [page, attention] = await Promise.all([get(context), readAttention(context.parts)]);
+      return render(page, { ...frameFor(context), section, message, attention });
     }
     if (post !== undefined && method === "POST") return seeOther(await post(context));
     throw new RefusedPage(405, "Method not allowed", markup`<p>Allowed: ${allow.join(", ")}.</p>`);
   } catch (error) {
-    const reply = refusalPage(error, context);
+    const reply = errorPage(error, context);
     return reply.status === 405
       ? { ...reply, headers: { ...reply.headers, Allow: allow.join(", ") } }
       : reply;
   }
 }
 
-function frame({ clock, parts }: Context): Frame {
-  return { ...noSection, clock, wanting: deadOf(parts) };
+function frameFor({ clock, parts }: Context): Frame {
+  return { ...emptyFrame, clock, attention: deadCount(parts) };
 }
 
-/** The dead letters, as last known. */
-function deadOf({ health }: ConsoleParts): Frame["wanting"] {
+/** Returns the last known number of dead letters, for the navigation. */
+function deadCount({ health }: ConsoleParts): Frame["attention"] {
   const { dead } = health();
-  return new Map(dead === 0 ? [] : [["/dead", count(dead)]]);
+  return new Map(dead === 0 ? [] : [["/dead", formatCount(dead)]]);
 }
 
-/** What the navigation says: the dead, and as the overview counts them the held and the open collisions. */
-async function readWanting(parts: ConsoleParts): Promise<Frame["wanting"]> {
-  const wanting = new Map(deadOf(parts));
+/** Counts dead letters, held submissions and open collisions for the navigation. */
+async function readAttention(parts: ConsoleParts): Promise<Frame["attention"]> {
+  const attention = new Map(deadCount(parts));
   try {
     const [held, collisions] = await Promise.all([
       countHeld(parts.pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(parts.pool),
     ]);
-    const open = collisions.reduce((sum, one) => sum + one.count, 0);
-    if (held.count > 0) wanting.set("/held", boundedText(held));
-    if (open > 0) wanting.set("/collisions", count(open));
+    const openCount = collisions.reduce((sum, { count }) => sum + count, 0);
+    if (held.count > 0) attention.set("/held", formatBoundedCount(held));
+    if (openCount > 0) attention.set("/collisions", formatCount(openCount));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }
-  return wanting;
+  return attention;
 }
 
-/** Takes the note of an action that was just done from the query: the pages know nothing of it. */
-function withoutNote(
+/** Removes the note about an action from the query and renders it. */
+function extractNote(
   { exchange, tokens }: { readonly exchange: Exchange; readonly tokens: Tokens },
 ): { query: string; message: Markup | null } {
   const match = /(?:^|&)done=([\w.-]+)$/.exec(exchange.query);
@@ -172,28 +168,28 @@ function withoutNote(
   };
 }
 
-/** A page for what a handler threw; a bug is thrown on, to the edge that logs it. */
-function refusalPage(error: unknown, context: Context): Reply {
+/** Returns the page for an expected error; rethrows any other. */
+function errorPage(error: unknown, context: Context): Reply {
   if (error instanceof InvalidParameter) {
     const advice = markup`<p>${error.message}.</p>`;
-    return refusalPage(new RefusedPage(400, "The request cannot be read", advice), context);
+    return errorPage(new RefusedPage(400, "Invalid request", advice), context);
   }
   if (error instanceof RefusedPage) {
     return render({
       status: error.status,
       title: error.message,
-      body: markup`<h1>${error.message}</h1>${error.advice}<p><a href="/">To the overview</a></p>`,
-    }, frame(context));
+      body: markup`<h1>${error.message}</h1>${error.advice}<p><a href="/">Go to the overview</a></p>`,
+    }, frameFor(context));
   }
   if (error instanceof Unavailable) {
     return render({
       status: 503,
-      title: "The store is away",
+      title: "The store is unavailable",
       body: markup`<div class="bad status"><h1>The store is unavailable</h1>
-<p>The database does not answer, so this page cannot be made. Whether an action that was just asked for has been done is
-not known: look again when the store is back, and repeat it then; that does no harm.</p></div>
-<p><a href="/">The overview</a> says when the store takes writes again.</p>`,
-    }, frame(context));
+<p>The database does not respond, so this page cannot be shown. If you had just requested an action, it may or may not have been
+done. Check when the store is back, and repeat it if needed: repeating it does no harm.</p></div>
+<p><a href="/">The overview</a> shows when the store accepts writes again.</p>`,
+    }, frameFor(context));
   }
   throw error;
 }

@@ -1,6 +1,6 @@
 /** The console's style sheet: light and dark, from a phone's width up. */
 
-/** CSS. Colours on their papers have a contrast of 4.5 to 1 at least, which `test/ops/` measures in a browser. */
+/** The CSS. Every text has a contrast of at least 4.5:1, which `test/ops/` measures in a browser. */
 export const style = `
 :root {
   --paper: #f6f6f4; --card: #fff; --ink: #1d2124; --soft: #555e65; --line: #d9dad6; --accent: #1f5673;
@@ -134,7 +134,7 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
 details.ask > summary { font-weight: 600; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }
-/* Where there is room, the menu stands open; a browser that cannot be told so keeps it as on a phone. */
+/* On wide screens the menu is open, if the browser supports ::details-content. */
 @media (min-width: 600px) {
   @supports selector(::details-content) {
     nav summary { display: none; }
@@ -143,7 +143,7 @@ details.ask > summary { font-weight: 600; }
 }
 .bar { position: sticky; bottom: 0; padding-block: .5rem; background: var(--paper); }
 .compact .value { min-width: 24rem; color: var(--soft); }
-/* A row is a block of labels and values, where it would be squeezed or hidden otherwise. */
+/* On narrow screens each row is a block of labels and values. */
 @media (max-width: 899.98px) {
   .scroll { position: relative; overflow: visible; border: 0; background: none; }
   table, tr, caption { display: block; }
@@ -170,7 +170,7 @@ details.ask > summary { font-weight: 600; }
   .compact .value { min-width: 0; font-size: .87rem; }
 }
 @media (max-width: 599.98px) {
-  /* Smaller, and a phone zooms into every field that is tapped. */
+  /* Below 16px, phones zoom into a focused field. */
   html { font-size: 16px; }
   header { padding-block: .25rem; align-items: center; justify-content: space-between; }
   nav { min-width: 0; } nav details[open] { width: 100%; } nav:has(details[open]) { width: 100%; }

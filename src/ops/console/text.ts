@@ -1,110 +1,110 @@
-/**
- * Texts on the console's pages. What callers sent is hostile until shown: every character that cannot be seen, or that
- * changes how its neighbours are read, stands there by its number.
- */
+/** Formats text, numbers and times. Callers' text is untrusted: invisible and bidirectional characters are shown as code points. */
 
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
 
-// Controls but tab and line feed, soft hyphen, zero-width and bidirectional marks, invisible operators, the byte-order
-// mark, interlinear and tag characters, half surrogate pairs. Joiners stay: names are written with them.
-const unseen =
+// Matches control characters except tab and line feed, the soft hyphen, zero-width and bidirectional marks, invisible
+// operators, the byte-order mark, interlinear and tag characters, and lone surrogates; not joiners, which some names need.
+const invisible =
   // deno-lint-ignore no-control-regex
   /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate})\1*/gu;
 
-/** A caller's text, whole: `<bdi>` keeps its direction from its neighbours. */
-export function shown(text: string): Markup {
-  return markup`<bdi>${pieces(text)}</bdi>`;
+/** Renders a caller's text; `<bdi>` isolates its text direction. */
+export function safeText(text: string): Markup {
+  return markup`<bdi>${escapedRuns(text)}</bdi>`;
 }
 
 /**
- * A caller's text, at most `lengthMax` characters of it, on one line of a table. It is cut between two words, unless the
- * last word takes more than half of it.
+ * Renders at most `lengthMax` characters of a caller's text, cut at a word boundary unless that loses more than half.
  */
-export function shortened(text: string, lengthMax = 60): Markup {
-  const runes = [...text.slice(0, 2 * lengthMax + 2)];
-  if (runes.length <= lengthMax) return shown(text);
-  const cut = runes.slice(0, lengthMax).join("");
-  const words = cut.replace(/\s+\S*$/u, "");
-  return markup`${shown(2 * words.length > cut.length ? words : runes.slice(0, lengthMax - 1).join(""))}…`;
+export function truncated(text: string, lengthMax = 60): Markup {
+  const characters = [...text.slice(0, 2 * lengthMax + 2)];
+  if (characters.length <= lengthMax) return safeText(text);
+  const cut = characters.slice(0, lengthMax).join("");
+  const wholeWords = cut.replace(/\s+\S*$/u, "");
+  return markup`${
+    safeText(2 * wholeWords.length > cut.length ? wholeWords : characters.slice(0, lengthMax - 1).join(""))
+  }…`;
 }
 
-function pieces(text: string): Markup[] {
-  const found: Markup[] = [];
+function escapedRuns(text: string): Markup[] {
+  const runs: Markup[] = [];
   let end = 0;
-  for (const match of text.matchAll(unseen)) {
-    const point = match[1]?.codePointAt(0) ?? 0;
-    const count = match[0].length / (match[1]?.length ?? 1);
-    const name = `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
-    found.push(
-      markup`${text.slice(end, match.index)}<span class="unseen">${name}${count > 1 && `×${count}`}</span>`,
+  for (const match of text.matchAll(invisible)) {
+    const codePoint = match[1]?.codePointAt(0) ?? 0;
+    const repeats = match[0].length / (match[1]?.length ?? 1);
+    const name = `U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}`;
+    runs.push(
+      markup`${text.slice(end, match.index)}<span class="unseen">${name}${
+        repeats > 1 && `×${repeats}`
+      }</span>`,
     );
     end = match.index + match[0].length;
   }
-  found.push(markup`${text.slice(end)}`);
-  return found;
+  runs.push(markup`${text.slice(end)}`);
+  return runs;
 }
 
-/** A whole number with thousands separators. */
-export function count(value: number): string {
+/** Formats a whole number with thousands separators. */
+export function formatCount(value: number): string {
   return value.toLocaleString("en-GB");
 }
 
-/** A number and its noun: `1 lead`, `2,000 leads`. */
-export function counted(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
+/** Formats a count with its noun: `1 lead`, `2,000 leads`. */
+export function pluralize(value: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(value)} ${value === 1 ? singular : plural}`;
 }
 
-/** A span of time in its largest unit: `45 s`, `12 min`, `3 h`, `2 days`. */
-export function span(seconds: number): string {
+/** Formats a duration in a single unit: `45 s`, `12 min`, `3 h`, `2 days`. */
+export function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60 || (whole < 120 && whole % 60 !== 0)) return `${whole} s`;
   if (whole < 3600 || (whole < 7200 && whole % 3600 !== 0)) return `${Math.round(whole / 60)} min`;
   if (whole < 48 * 3600) return `${Math.round(whole / 3600)} h`;
-  return counted(Math.round(whole / 86_400), "day");
+  return pluralize(Math.round(whole / 86_400), "day");
 }
 
-/** How a time lies to now: `3 min ago`, `in 45 s`. */
-export function relative(iso: string, nowMs: number): string {
+/** Formats a time relative to now: `3 min ago`, `in 45 s`. */
+export function relativeTime(iso: string, nowMs: number): string {
   const seconds = (nowMs - Date.parse(iso)) / 1000;
   if (Math.abs(seconds) < 1) return "now";
-  return seconds < 0 ? `in ${span(-seconds)}` : `${span(seconds)} ago`;
+  return seconds < 0 ? `in ${formatSeconds(-seconds)}` : `${formatSeconds(seconds)} ago`;
 }
 
-/** The clock of a page. */
+/** The time and time zone of a page. */
 export interface PageClock {
-  /** When the page was made, in milliseconds since 1970. */
+  /** The time at which the page is generated, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** In which its times are shown. */
+  /** The time zone in which the page shows times. */
   readonly zone: TimeZone;
 }
 
-/** A moment as the clocks of the operator's zone show it: `2026-11-21 01:57:00`, with the offset where that comes twice. */
-export function moment(atMs: number, zone: TimeZone): string {
-  const { day, clock, offset, isTwice } = zone.at(atMs);
-  return `${day} ${clock}${isTwice ? ` ${offset}` : ""}`;
+/** Formats a local time such as `2026-11-21 01:57:00`, with the offset if the time is ambiguous. */
+export function localTime(atMs: number, zone: TimeZone): string {
+  const { day, clock, offset, isAmbiguous } = zone.at(atMs);
+  return `${day} ${clock}${isAmbiguous ? ` ${offset}` : ""}`;
 }
 
-/** A time as the tables have it, with how long ago it is. `null` is a dash. */
-export function time(iso: string | null, { nowMs, zone }: PageClock): Markup {
+/** Renders a time, also relative to now; `null` as a dash. */
+export function timeElement(iso: string | null, { nowMs, zone }: PageClock): Markup {
   if (iso === null) return markup`<span class="quiet">–</span>`;
-  return markup`<time datetime="${iso}" title="${iso}">${moment(Date.parse(iso), zone)}</time> <span
-    class="ago">${relative(iso, nowMs)}</span>`;
+  return markup`<time datetime="${iso}" title="${iso}">${localTime(Date.parse(iso), zone)}</time> <span
+    class="ago">${relativeTime(iso, nowMs)}</span>`;
 }
 
-/** A duration in milliseconds. */
-export function duration(ms: number | null): string {
+/** Formats a duration in milliseconds; `null` as a dash. */
+export function formatMs(ms: number | null): string {
   if (ms === null) return "–";
-  return ms < 10_000 ? `${count(ms)} ms` : span(ms / 1000);
+  return ms < 10_000 ? `${formatCount(ms)} ms` : formatSeconds(ms / 1000);
 }
 
-/** Whole cents as dollars. */
-export function dollars(cents: number): string {
+/** Formats cents as dollars. */
+export function formatCents(cents: number): string {
   return `$${(cents / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
-const tones: Readonly<Record<string, "good" | "warn" | "bad">> = {
+const badgeTones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   delivered: "good",
   sending: "warn",
   dead: "bad",
@@ -120,45 +120,45 @@ const tones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   closed: "good",
 };
 
-/** A state, an outcome or another word, coloured by what it means. */
+/** Renders a state or an outcome as a badge, colored by its meaning. */
 export function badge(word: string): Markup {
-  const tone = tones[word];
+  const tone = badgeTones[word];
   return markup`<span class="badge${tone !== undefined && ` ${tone}`}">${
-    shown(word.replaceAll("_", " "))
+    safeText(word.replaceAll("_", " "))
   }</span>`;
 }
 
-/** Badges of words, or a dash. */
+/** Renders words as badges, or a dash. */
 export function badges(words: readonly string[]): Markup {
   if (words.length === 0) return markup`<span class="quiet">–</span>`;
   return markup`${words.map((word) => reasonBadge(word))}`;
 }
 
-/** A badge of a word that may be anybody's: only a long one breaks within. */
+/** Renders an untrusted word as a badge, which wraps if it is long. */
 export function reasonBadge(word: string, tone: "" | "bad" = ""): Markup {
-  return markup`<span class="badge ${tone}${word.length > 30 && " long"}">${shown(word)}</span> `;
+  return markup`<span class="badge ${tone}${word.length > 30 && " long"}">${safeText(word)}</span> `;
 }
 
-// Source: DECISIONS, Delivery, and the functions of sql/ that write these words.
-const meanings: Readonly<Record<string, string>> = {
+// Source: DECISIONS, Delivery, and the functions in sql/ that write these words.
+const reasonMeanings: Readonly<Record<string, string>> = {
   effects_not_begun:
     "the actions tier had no free connection; the delivery is retried without spending an attempt",
   no_route:
-    "the tenant has no route for it; add one with ctl tenant route, and waiting events are sent immediately",
+    "the tenant has no route for it; when you add one with ctl tenant route, waiting events are sent immediately",
   tier_away: "the actions tier was unreachable; nothing was sent, and delivery resumes when the tier is back",
   replayed: "replayed by an operator",
   sent_again: "sent again by an operator",
   released: "released by an operator",
 };
 
-/** Why something waits or has failed, with what that means where it is known. */
+/** Renders a reason with its meaning, if known. */
 export function reasonText(reason: string | null): Markup | null {
   if (reason === null) return null;
-  const meaning = meanings[reason];
-  return markup`<strong>${shown(reason)}</strong>${meaning !== undefined && markup`: ${meaning}`}`;
+  const meaning = reasonMeanings[reason];
+  return markup`<strong>${safeText(reason)}</strong>${meaning !== undefined && markup`: ${meaning}`}`;
 }
 
-/** A number that was counted up to a bound, as text. */
-export function boundedText({ count: n, isMore }: BoundedCount): string {
-  return isMore ? `${count(n)}+` : count(n);
+/** Formats a bounded count, with `+` if there are more. */
+export function formatBoundedCount({ count, isMore }: BoundedCount): string {
+  return isMore ? `${formatCount(count)}+` : formatCount(count);
 }

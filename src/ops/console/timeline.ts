@@ -1,31 +1,38 @@
-/** One lead or submission, from its post to its effect. */
+/** `/leads/{event_id}`: the timeline of a lead or submission, from its post to its effects. */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { deedOf } from "./audit.ts";
-import { erased, facts, verbatim } from "./content.ts";
+import { describeAction } from "./audit.ts";
+import { erasedNote, factList, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { reasons } from "./held.ts";
+import { reasonList } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
-import { actionForm, idShape, type NoteCode, parseQuery, queryOf, readForm, withNote } from "./request.ts";
+import {
+  actionForm,
+  idPattern,
+  type NoteCode,
+  parseQuery,
+  queryString,
+  readForm,
+  withNote,
+} from "./request.ts";
 import {
   badge,
   badges,
-  count,
-  counted,
-  duration,
+  formatCount,
+  formatMs,
   type PageClock,
+  pluralize,
   reasonText,
-  shortened,
-  shown,
-  time,
+  safeText,
+  timeElement,
+  truncated,
 } from "./text.ts";
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { markSpam, type SpamMark } from "../../store/operator/held.ts";
 import { type Attempt, readEvents, type StoredEvent } from "../../store/operator/events.ts";
 
-/** Something that has happened to an event. */
-interface Moment {
+interface TimelineEntry {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly tone: "good" | "warn" | "bad" | null;
@@ -33,64 +40,69 @@ interface Moment {
   readonly text: Markup | null;
 }
 
-/** All that has happened to an event, the earliest first. */
-function momentsOf(event: StoredEvent, audit: readonly AuditEntry[], clock: PageClock): Moment[] {
+/** Returns the entries for an event's timeline, earliest first. */
+function timelineEntries(
+  event: StoredEvent,
+  audit: readonly AuditEntry[],
+  clock: PageClock,
+): TimelineEntry[] {
   const { delivery } = event;
-  const moments = [
-    received(event),
-    ...delivery.attempts.map((attempt) => attempted(attempt, event, clock)),
-    ...event.collisions.map(collided),
-    ...audit.map(noted),
-    ...(delivery.state === "dead" ? [died(delivery.diedAt, delivery.reason)] : []),
-    ...removed(event),
-    ...delivered(event),
+  const entries = [
+    receivedEntry(event),
+    ...delivery.attempts.map((attempt) => attemptEntry(attempt, event, clock)),
+    ...event.collisions.map(collisionEntry),
+    ...audit.map(auditTimelineEntry),
+    ...(delivery.state === "dead" ? [deadEntry(delivery.diedAt, delivery.reason)] : []),
+    ...removalEntries(event),
+    ...sandboxEntries(event),
   ];
-  // What has one time stays in this order.
-  return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  // The sort is stable: entries with the same time stay in this order.
+  return entries.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function collided(one: StoredEvent["collisions"][number]): Moment {
-  const { acceptedEventId: own } = one;
+function collisionEntry(collision: StoredEvent["collisions"][number]): TimelineEntry {
+  const { acceptedEventId } = collision;
   return {
-    at: one.firstAt,
+    at: collision.firstAt,
     tone: "warn",
-    title: markup`Another lead arrived under its Idempotency-Key`,
-    text: markup`It was kept aside${
-      one.count > 1 && `, posted ${counted(one.count, "time")}`
-    }: <a href="/collisions/${one.id}">compare the two</a>${
-      own !== null && markup`; it is now a separate event, <a class="id" href="/leads/${own}">${own}</a>`
+    title: markup`Another lead was posted with the same Idempotency-Key`,
+    text: markup`It was set aside${
+      collision.count > 1 && `, posted ${pluralize(collision.count, "time")}`
+    }: <a href="/collisions/${collision.id}">compare the two</a>${
+      acceptedEventId !== null &&
+      markup`; it is now a separate event, <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>`
     }`,
   };
 }
 
-function received(event: StoredEvent): Moment {
-  const { acceptedFrom, found } = event;
+function receivedEntry(event: StoredEvent): TimelineEntry {
+  const { acceptedFrom, submission } = event;
   return {
     at: event.receivedAt,
     tone: "good",
     title: markup`${acceptedFrom === null ? "Received and committed" : "Accepted by an operator"}`,
-    text: markup`From ${shown(event.source)} with key ${event.keyId}; ${
+    text: markup`From ${safeText(event.source)} with key ${event.keyId}; ${
       acceptedFrom !== null
-        ? markup`it was kept aside before as <a href="/collisions/${acceptedFrom.collision}">collision ${acceptedFrom.collision}</a>,
+        ? markup`it was previously set aside as <a href="/collisions/${acceptedFrom.collision}">collision ${acceptedFrom.collision}</a>,
 under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}">${acceptedFrom.eventId}</a>.`
         : markup`${
-          found === null || found.verdict === "clean"
-            ? "event and delivery record in one transaction."
-            : markup`held back as <strong>${found.verdict}</strong>, without a delivery record.`
+          submission === null || submission.verdict === "clean"
+            ? "event and delivery record were stored in one transaction."
+            : markup`it was held as <strong>${submission.verdict}</strong>, without a delivery record.`
         } Only then did the caller receive <code>accepted</code>.`
-    }${event.flags.length > 0 && markup` ${counted(event.flags.length, "flag")}.`}`,
+    }${event.flags.length > 0 && markup` ${pluralize(event.flags.length, "flag")}.`}`,
   };
 }
 
-const outcomes: Readonly<Record<Attempt["outcome"], { tone: Moment["tone"]; text: string }>> = {
+const outcomeTexts: Readonly<Record<Attempt["outcome"], { tone: TimelineEntry["tone"]; text: string }>> = {
   delivered: { tone: "good", text: "the actions tier performed every effect" },
   refused: { tone: "bad", text: "the actions tier refused it" },
-  unreachable: { tone: "warn", text: "no answer from the actions tier" },
-  lost: { tone: "warn", text: "the delivering process died; found when its lease expired" },
+  unreachable: { tone: "warn", text: "no response from the actions tier" },
+  lost: { tone: "warn", text: "the delivering process died, and its lease expired" },
 };
 
-function attempted(attempt: Attempt, event: StoredEvent, clock: PageClock): Moment {
-  const { tone, text } = outcomes[attempt.outcome];
+function attemptEntry(attempt: Attempt, event: StoredEvent, clock: PageClock): TimelineEntry {
+  const { tone, text } = outcomeTexts[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
   const { delivery } = event;
   return {
@@ -99,86 +111,88 @@ function attempted(attempt: Attempt, event: StoredEvent, clock: PageClock): Mome
     title: markup`Attempt ${attempt.number}: ${attempt.outcome}`,
     text: markup`${text}${attempt.status !== null && markup`, status <strong>${attempt.status}</strong>`}${
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
-    }${attempt.durationMs !== null && `, in ${duration(attempt.durationMs)}`}${
+    }${attempt.durationMs !== null && `, in ${formatMs(attempt.durationMs)}`}${
       !attempt.spent && attempt.outcome !== "delivered" && "; it does not count as an attempt"
-    }${isLast && delivery.state === "pending" && markup`; next attempt ${time(delivery.dueAt, clock)}`}`,
-  };
-}
-
-function died(at: string, reason: string | null): Moment {
-  return {
-    at,
-    tone: "bad",
-    title: markup`Given up`,
-    text: markup`It is a dead letter${
-      reason !== null && markup`: ${reasonText(reason)}`
-    }. Its content is kept.`,
-  };
-}
-
-function removed({ removed: one }: StoredEvent): Moment[] {
-  if (one === null) return [];
-  const isErasure = one.by === "erasure";
-  return [{
-    at: one.at,
-    tone: null,
-    title: markup`${isErasure ? "Erased at the person's request" : "Removed at the end of its retention"}`,
-    text: markup`Its content is gone; the id, the time and the Idempotency-Key's digest are kept.`,
-  }];
-}
-
-function noted(entry: AuditEntry): Moment {
-  return {
-    at: entry.at,
-    tone: null,
-    title: deedOf(entry),
-    text: markup`By ${shown(entry.actor)}${
-      entry.claimed !== null && markup` (says: ${shown(entry.claimed)})`
+    }${
+      isLast && delivery.state === "pending" && markup`; next attempt ${timeElement(delivery.dueAt, clock)}`
     }`,
   };
 }
 
-/** A sandbox tenant's lead is delivered without an effect, so nothing else would say so. */
-function delivered({ delivery, sandbox, receivedAt }: StoredEvent): Moment[] {
+function deadEntry(at: string, reason: string | null): TimelineEntry {
+  return {
+    at,
+    tone: "bad",
+    title: markup`Delivery failed`,
+    text: markup`It is a dead letter${
+      reason !== null && markup`: ${reasonText(reason)}`
+    }. Its content remains stored.`,
+  };
+}
+
+function removalEntries({ removed: removal }: StoredEvent): TimelineEntry[] {
+  if (removal === null) return [];
+  const isErasure = removal.by === "erasure";
+  return [{
+    at: removal.at,
+    tone: null,
+    title: markup`${isErasure ? "Erased at the person's request" : "Removed at the end of its retention"}`,
+    text: markup`Its content was removed; the id, the time and the digest of the Idempotency-Key remain.`,
+  }];
+}
+
+function auditTimelineEntry(entry: AuditEntry): TimelineEntry {
+  return {
+    at: entry.at,
+    tone: null,
+    title: describeAction(entry),
+    text: markup`By ${safeText(entry.actor)}${
+      entry.claimed !== null && markup` (claimed: ${safeText(entry.claimed)})`
+    }`,
+  };
+}
+
+/** Explains why a sandbox tenant's delivered event has no effects. */
+function sandboxEntries({ delivery, sandbox, receivedAt }: StoredEvent): TimelineEntry[] {
   if (delivery.state !== "delivered" || !sandbox) return [];
   const at = delivery.attempts.at(-1)?.at ?? receivedAt;
   return [{ at, tone: "good", title: markup`No effect: this is a sandbox lead`, text: null }];
 }
 
-/** What is to be expected, or done, now. */
-function whatNext({ delivery, tenant, sandbox, hasRoute }: StoredEvent, clock: PageClock): Markup {
+/** Describes what happens next, or what to do. */
+function nextStep({ delivery, tenant, sandbox, hasRoute }: StoredEvent, clock: PageClock): Markup {
   switch (delivery.state) {
     case "pending":
       if (!sandbox && !hasRoute) {
         return markup`It is waiting: the tenant has <strong>no route</strong>. Add one with <code>ctl tenant route ${tenant} …</code>; it is then sent immediately.`;
       }
       return markup`${Date.parse(delivery.dueAt) > clock.nowMs ? "Next attempt" : "Due since"} ${
-        time(delivery.dueAt, clock)
+        timeElement(delivery.dueAt, clock)
       }${delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`}`;
     case "sending":
-      return markup`An attempt is in progress; its lease ends ${time(delivery.leaseUntil, clock)}.`;
+      return markup`An attempt is in progress; its lease ends ${timeElement(delivery.leaseUntil, clock)}.`;
     case "held":
       return markup`It is held as spam and is delivered only if you release it.`;
     case "erased":
-      return markup`Its content was erased before it was delivered; nothing is sent any more.`;
+      return markup`Its content was erased before delivery. Nothing is sent.`;
     case "delivered": {
       const last = delivery.attempts.at(-1);
       return last === undefined
         ? markup`Delivered to the actions tier.`
-        : markup`Delivered to the actions tier ${time(last.at, clock)}, after ${
-          counted(delivery.attempts.length, "attempt")
+        : markup`Delivered to the actions tier ${timeElement(last.at, clock)}, after ${
+          pluralize(delivery.attempts.length, "attempt")
         }.`;
     }
     case "dead":
-      return markup`Given up ${time(delivery.diedAt, clock)}${
+      return markup`Delivery failed ${timeElement(delivery.diedAt, clock)}${
         delivery.reason !== null && markup`: ${reasonText(delivery.reason)}`
-      }. Repair the cause, then replay it: it is tried once more at once.`;
+      }. Fix the cause, then replay it: it is sent once more, immediately.`;
   }
 }
 
-const path = "/leads/send-again";
+const sendAgainPath = "/leads/send-again";
 
-/** The list, and below it the buttons for a delivered event; nothing where there is none. */
+/** Lists the effects, with the buttons that send a delivered event again. */
 function effectsSection(
   event: StoredEvent,
   effects: readonly ShownEffect[],
@@ -188,25 +202,25 @@ function effectsSection(
   const kinds = [...new Set(effects.map(({ effect }) => effect))];
   const isDelivered = event.delivery.state === "delivered" && event.lead !== null;
   return markup`<h2>Effects</h2>
-<ul class="effects">${effects.map((effect) => markup`<li>${line(effect, clock)}</li>\n`)}</ul>
+<ul class="effects">${effects.map((effect) => markup`<li>${effectLine(effect, clock)}</li>\n`)}</ul>
 ${
     isDelivered && markup`<details class="ask"><summary>Send again…</summary>
-<p>Send it once more to ${
+<p>Send it again to ${
       effects.map(({ effect, target }, index) =>
-        markup`${index > 0 && ", "}${effectName(effect)}${target !== null && markup` ${shown(target)}`}`
+        markup`${index > 0 && ", "}${effectName(effect)}${target !== null && markup` ${safeText(target)}`}`
       )
-    }? The customer gets it twice, under the same event id.</p>
+    }? The customer receives it twice, under the same event id.</p>
 ${
       actionForm(
         {
-          ...{ tokens, path, className: "row" },
+          ...{ tokens, path: sendAgainPath, className: "row" },
           hidden: { only: event.eventId, seen: event.delivery.attempts.at(-1)?.number ?? 0 },
         },
-        markup`<button name="effect" value="all">Yes, send it to all</button>
+        markup`<button name="effect" value="all">Send to all</button>
 ${
           kinds.length > 1 &&
           kinds.map((kind) =>
-            markup`<button name="effect" value="${kind}">Only to ${effectName(kind)}</button> `
+            markup`<button name="effect" value="${kind}">Send to ${effectName(kind)} only</button> `
           )
         }`,
       )
@@ -214,23 +228,25 @@ ${
   }`;
 }
 
-function line({ effect, target, state, busyUntil, ...last }: ShownEffect, clock: PageClock): Markup {
+function effectLine({ effect, target, state, busyUntil, ...last }: ShownEffect, clock: PageClock): Markup {
   const { status, answer, reason, attempts, settledAt } = last;
   return markup`<strong>${effectName(effect)}</strong>${
     target === null
-      ? state === "waiting" ? markup`` : markup` <span class="quiet">(its route has changed since)</span>`
-      : markup` to ${shown(target)}`
+      ? state === "waiting" ? markup`` : markup` <span class="quiet">(the route has since changed)</span>`
+      : markup` to ${safeText(target)}`
   } ${badge(state)}${status !== null && markup` <strong>${status}</strong>`}${
     state === "busy"
-      ? markup`, until ${time(busyUntil, clock)} at most`
-      : settledAt !== null && markup` ${time(settledAt, clock)}`
-  }${reason !== null && markup`, ${shown(reason)}`}${attempts > 1 && `, tried ${counted(attempts, "time")}`}${
+      ? markup`, until ${timeElement(busyUntil, clock)} at the latest`
+      : settledAt !== null && markup` ${timeElement(settledAt, clock)}`
+  }${reason !== null && markup`, ${safeText(reason)}`}${
+    attempts > 1 && `, tried ${pluralize(attempts, "time")}`
+  }${
     answer !== null && answer !== "" &&
-    markup`<br><span class="quiet">It said:</span> <code>${shown(answer)}</code>`
+    markup`<br><span class="quiet">Response:</span> <code>${safeText(answer)}</code>`
   }`;
 }
 
-const noteCodes: Readonly<Record<Awaited<ReturnType<typeof sendAgain>>, NoteCode>> = {
+const sendAgainNotes: Readonly<Record<Awaited<ReturnType<typeof sendAgain>>, NoteCode>> = {
   sent: "sent_again",
   waiting: "again_waiting",
   already: "again_already",
@@ -243,14 +259,14 @@ const noteCodes: Readonly<Record<Awaited<ReturnType<typeof sendAgain>>, NoteCode
   unknown: "again_erased",
 };
 
-/** `POST /leads/send-again`: one event, all its effects or those of one kind; once by one page, however often it is pressed. */
+/** `POST /leads/send-again`: repeats an event's effects, all or those of one kind, at most once per page load. */
 export async function sendAgainAction({ parts, tokens, exchange }: Context): Promise<string> {
-  const form = await readForm(exchange, { tokens, path, names: ["only", "effect", "seen"] });
-  const eventId = form.shaped("only", idShape);
-  const effect = form.shaped("effect", /^[a-z]{1,20}$/);
-  const seen = form.shaped("seen", /^\d{1,9}$/);
+  const form = await readForm(exchange, { tokens, path: sendAgainPath, names: ["only", "effect", "seen"] });
+  const eventId = form.matching("only", idPattern);
+  const effect = form.matching("effect", /^[a-z]{1,20}$/);
+  const seen = form.matching("seen", /^\d{1,9}$/);
   if (eventId === null || effect === null || seen === null) {
-    throw new RefusedPage(400, "This is not an event id", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "Not an event id", markup`<p>Nothing was changed.</p>`);
   }
   const sent = await sendAgain(parts.pool, {
     eventId,
@@ -258,12 +274,12 @@ export async function sendAgainAction({ parts, tokens, exchange }: Context): Pro
     seen: Number(seen),
     address: exchange.clientAddress,
   });
-  return withNote(`/leads/${eventId}`, { tokens, code: noteCodes[sent] });
+  return withNote(`/leads/${eventId}`, { tokens, code: sendAgainNotes[sent] });
 }
 
 const spamPath = "/leads/mark-spam";
 
-const markNotes: Readonly<Record<SpamMark, NoteCode>> = {
+const spamMarkNotes: Readonly<Record<SpamMark, NoteCode>> = {
   marked: "spam_marked",
   already: "spam_marked",
   held: "again_held",
@@ -271,35 +287,33 @@ const markNotes: Readonly<Record<SpamMark, NoteCode>> = {
   unknown: "again_erased",
 };
 
-/** `POST /leads/mark-spam`: reports a delivered submission as spam, or takes that back. */
+/** `POST /leads/mark-spam`: reports a delivered submission as spam, or withdraws the report. */
 export async function markSpamAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: spamPath, names: ["only", "is_spam"] });
-  const eventId = form.shaped("only", idShape);
-  const isSpam = form.word("is_spam", ["yes", "no"]);
+  const eventId = form.matching("only", idPattern);
+  const isSpam = form.oneOf("is_spam", ["yes", "no"]);
   if (eventId === null || isSpam === null) {
-    throw new RefusedPage(400, "This is not an event id", markup`<p>Nothing was changed.</p>`);
+    throw new RefusedPage(400, "Not an event id", markup`<p>Nothing was changed.</p>`);
   }
   const mark = await markSpam(parts.pool, eventId, {
     isSpam: isSpam === "yes",
     address: exchange.clientAddress,
   });
-  return withNote(`/leads/${eventId}`, { tokens, code: markNotes[mark] });
+  return withNote(`/leads/${eventId}`, { tokens, code: spamMarkNotes[mark] });
 }
 
 const auditMax = 100;
 
-/** `/leads/{event_id}` */
 export async function timelinePage(context: Context): Promise<ConsolePage> {
   const { parts, exchange, query, clock } = context;
   parseQuery(query, []);
   const id = exchange.params.event_id ?? "";
-  const [event] = idShape.test(id) ? await readEvents(parts.pool, [id]) : [];
+  const [event] = idPattern.test(id) ? await readEvents(parts.pool, [id]) : [];
   if (!event) {
     throw new RefusedPage(
       404,
-      "There is no such event",
-      markup`<p>Look for it among the <a href="/leads">leads and submissions</a>; an id is copied whole, such as from the
-caller's log.</p>`,
+      "No such event",
+      markup`<p>Check that you copied the whole id, or search the <a href="/leads">leads and submissions</a>.</p>`,
     );
   }
   const audit = await listAudit(parts.pool, { subject: id, limit: auditMax });
@@ -308,44 +322,44 @@ caller's log.</p>`,
   return {
     title: `${name} ${event.eventId}`,
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
-${standing(event, context)}
-${heading(event, context)}
+${statusBox(event, context)}
+${renderSummary(event, context)}
 ${effectsSection(event, effects, context)}
-<h2>From post to effect</h2>
-${story(momentsOf(event, audit, clock), clock)}
-<div class="sides"><section><h2>${name}, normalized</h2>${facts(event.lead)}</section>
+<h2>Timeline</h2>
+${renderTimeline(timelineEntries(event, audit, clock), clock)}
+<div class="sides"><section><h2>${name}, normalized</h2>${factList(event.lead)}</section>
 <section><h2>Extra</h2>${
       event.lead !== null && event.extra === null
-        ? markup`<p class="quiet">Nothing was sent outside the envelope.</p>`
+        ? markup`<p class="quiet">No members outside the envelope were sent.</p>`
         : event.extra === null
-        ? erased
-        : facts(event.extra)
+        ? erasedNote
+        : factList(event.extra)
     }<h2>Body as posted</h2>${verbatim(event.raw, "Body as posted")}</section></div>`,
   };
 }
 
-/** Where it stands now, what comes next, and the button for it. */
-function standing(event: StoredEvent, { tokens, clock }: Context): Markup {
+/** Renders the state, the next step and its buttons. */
+function statusBox(event: StoredEvent, { tokens, clock }: Context): Markup {
   const { state } = event.delivery;
   const tone = state === "dead" ? "bad" : state === "delivered" ? "good" : "warn";
-  return markup`<div class="${tone} message"><p>${badge(state)} ${whatNext(event, clock)}</p>
+  return markup`<div class="${tone} message"><p>${badge(state)} ${nextStep(event, clock)}</p>
 ${
     state === "held" &&
     actionForm(
       { tokens, path: "/held/review", hidden: { page: "lead" } },
       markup`<button class="main" name="release" value="${event.eventId}">Release</button>${
-        event.found?.dismissedAt === null &&
+        event.submission?.dismissedAt === null &&
         markup` <button name="dismiss" value="${event.eventId}">Dismiss</button>`
       }`,
     )
   }
 ${
-    state !== "held" && event.found !== null && event.lead !== null &&
+    state !== "held" && event.submission !== null && event.lead !== null &&
     actionForm(
       { tokens, path: spamPath, hidden: { only: event.eventId } },
-      event.found.label === "spam"
-        ? markup`You reported it as spam. <button name="is_spam" value="no">It is not spam</button>`
-        : markup`<button name="is_spam" value="yes">This was spam</button>`,
+      event.submission.label === "spam"
+        ? markup`Reported as spam. <button name="is_spam" value="no">Not spam</button>`
+        : markup`<button name="is_spam" value="yes">Report as spam</button>`,
     )
   }
 ${
@@ -357,58 +371,58 @@ ${
   }</div>`;
 }
 
-function heading(event: StoredEvent, { parts, clock }: Context): Markup {
-  const { found } = event;
+function renderSummary(event: StoredEvent, { parts, clock }: Context): Markup {
+  const { submission } = event;
   return markup`<dl class="facts">
-<dt>Received</dt><dd>${time(event.receivedAt, clock)}</dd>
-<dt>Tenant</dt><dd><a href="/leads${queryOf({ tenant: event.tenant })}">${event.tenant}</a>${
+<dt>Received</dt><dd>${timeElement(event.receivedAt, clock)}</dd>
+<dt>Tenant</dt><dd><a href="/leads${queryString({ tenant: event.tenant })}">${event.tenant}</a>${
     event.sandbox && markup` <span class="badge">sandbox</span>`
   }${!event.sandbox && !event.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
-<dt>Source</dt><dd>${shown(event.source)}, key ${event.keyId} (ends in <code>${event.last4}</code>)${
-    event.keyRevokedAt !== null && markup`, revoked ${time(event.keyRevokedAt, clock)}`
+<dt>Source</dt><dd>${safeText(event.source)}, key ${event.keyId} (ends in <code>${event.last4}</code>)${
+    event.keyRevokedAt !== null && markup`, revoked ${timeElement(event.keyRevokedAt, clock)}`
   }</dd>
 <dt>Idempotency-Key</dt><dd>${
     event.idempotencyKey !== null
-      ? shown(event.idempotencyKey)
+      ? safeText(event.idempotencyKey)
       : /k/i.test(event.dedupeSpace)
-      ? "erased; its digest is kept, so that a late retry is still a duplicate"
-      : "none: repeats are found by content"
+      ? "erased; its digest remains, so a late retry is still a duplicate"
+      : "none; duplicates are detected by content"
   }</dd>
 ${
-    found === null
+    submission === null
       ? markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`
-      : markup`<dt>Form</dt><dd>${shown(found.formKey)}</dd>
+      : markup`<dt>Form</dt><dd>${safeText(submission.formKey)}</dd>
 ${event.flags.length > 0 && markup`<dt>Flags</dt><dd>${badges(event.flags)}</dd>`}
-<dt>Verdict</dt><dd>${badge(found.verdict)} score ${count(found.score)}</dd>
-<dt>Reasons</dt><dd>${reasons(found.reasons, parts)}</dd>
-${event.lead !== null && found.score > 0 && weighedMost({ ...event, lead: event.lead }, parts)}`
+<dt>Verdict</dt><dd>${badge(submission.verdict)} score ${formatCount(submission.score)}</dd>
+<dt>Reasons</dt><dd>${reasonList(submission.reasons, parts)}</dd>
+${event.lead !== null && submission.score > 0 && renderEvidence({ ...event, lead: event.lead }, parts)}`
   }
 </dl>`;
 }
 
-/** What speaks for spam in the text as it is stored, by today's filter. */
-function weighedMost(
+/** Renders the main evidence for spam, according to the current model. */
+function renderEvidence(
   stored: { readonly lead: string; readonly receivedAt: string },
   parts: ConsoleParts,
 ): Markup {
   const shares = parts.explainSpam(stored);
   if (shares.length === 0) return markup``;
-  return markup`<dt>Weighed most</dt><dd><ul class="reasons">${
+  return markup`<dt>Main evidence</dt><dd><ul class="reasons">${
     shares.map((share) =>
       markup`<li>${
         "words" in share
-          ? markup`“${shortened(share.words, 80)}”`
-          : parts.spamMeanings[share.reason] ?? shown(share.reason)
-      } <span class="quiet">${share.percent} %</span></li>`
+          ? markup`“${truncated(share.words, 80)}”`
+          : parts.spamMeanings[share.reason] ?? safeText(share.reason)
+      } <span class="quiet">${share.percent}%</span></li>`
     )
   }</ul></dd>`;
 }
 
-function story(moments: readonly Moment[], clock: PageClock): Markup {
+function renderTimeline(entries: readonly TimelineEntry[], clock: PageClock): Markup {
   return markup`<ol class="story">${
-    moments.map(({ at, tone, title, text }) =>
+    entries.map(({ at, tone, title, text }) =>
       markup`<li${tone !== null && markup` class="${tone}"`}><strong>${title}</strong> <span class="quiet">${
-        time(at, clock)
+        timeElement(at, clock)
       }</span>${text !== null && markup`<br>${text}`}</li>
 `
     )

@@ -1,4 +1,4 @@
-/** The vocabulary of `project_area`: what callers send that it does not know, and its own terms. */
+/** The vocabulary of `project_area`: its terms, and the unknown terms that callers send. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import {
@@ -11,66 +11,66 @@ import {
 } from "../../store/operator/vocabulary.ts";
 import {
   actionForm,
-  chosenTenant,
   type NoteCode,
   parseQuery,
   readForm,
+  selectedTenant,
   tenantFilter,
   type Tokens,
   withNote,
 } from "./request.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { count, counted, type PageClock, shown, time } from "./text.ts";
+import { formatCount, type PageClock, pluralize, safeText, timeElement } from "./text.ts";
 
-// Rows by tenant and spelling that are read, and groups of them that are shown.
-const readMax = 10_000;
+// The maximum number of rows to read; each row is for a tenant and a spelling.
+const rowsReadMax = 10_000;
 const listedMax = 200;
-const tenantsShown = 5;
+const tenantsListedMax = 5;
 const areasMax = 2_000;
 
-/** `/vocabulary` */
+/** Renders the page `/vocabulary`. */
 export async function vocabularyPage({ parts, tokens, query, clock }: Context): Promise<ConsolePage> {
-  const tenant = await chosenTenant(parts.pool, parseQuery(query, ["tenant"]));
-  const terms = groupTerms(await listUnknownAreas(parts.pool, { tenantId: tenant.id, limit: readMax }));
+  const tenant = await selectedTenant(parts.pool, parseQuery(query, ["tenant"]));
+  const terms = groupTerms(await listUnknownAreas(parts.pool, { tenantId: tenant.id, limit: rowsReadMax }));
   const areas = await listAreas(parts.pool);
   return {
     title: "Vocabulary",
     body: markup`<h1>Vocabulary</h1>
 <h2>Unknown terms</h2>
-<p>What callers send as <code>project_area</code> and the vocabulary does not know. Their leads were accepted and flagged.
-Both statuses are accepted alike and stop the flag: <em>confirmed</em> is a term used on purpose, <em>proposed</em> waits
-to be ratified.</p>
+<p>Values of <code>project_area</code> that callers sent but the vocabulary does not contain. Their leads were accepted and flagged.
+A term that you add is no longer flagged. Its status is <em>confirmed</em>, or <em>proposed</em> while it waits to be
+ratified.</p>
 ${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
 ${
       table(
-        ["Term", ">Leads", "Sent by", "Last", "!Take into the vocabulary"],
+        ["Term", ">Leads", "Sent by", "Last", "!Add to the vocabulary"],
         terms.slice(0, listedMax).map((term) => ({ cells: unknownCells(term, { tokens, clock }) })),
         {
           label: "Unknown terms",
-          empty: markup`No unknown terms were sent.`,
+          empty: markup`No unknown terms.`,
           caption: terms.length > listedMax
-            ? `The ${count(listedMax)} most frequent of ${count(terms.length)}`
+            ? `The ${formatCount(listedMax)} most frequent of ${formatCount(terms.length)}`
             : undefined,
         },
       )
     }
-<h2>Terms of the vocabulary</h2>
+<h2>Terms in the vocabulary</h2>
 <p>${
-      counted(areas.filter(({ status }) => status !== "retired").length, "term")
-    } in use. Retire or re-spell one with the
+      pluralize(areas.filter(({ status }) => status !== "retired").length, "term")
+    } in use. To retire a term or change its spelling, use the
 command: <code>ctl vocabulary retire AREA</code>, <code>ctl vocabulary add AREA</code>.</p>
-${proposed(areas, tokens)}
+${proposedTable(areas, tokens)}
 ${termList(areas, "confirmed")}${termList(areas, "retired")}`,
   };
 }
 
-/** What waits to be ratified. */
-function proposed(areas: readonly Term[], tokens: Tokens): Markup {
+/** Renders the terms to be ratified. */
+function proposedTable(areas: readonly Term[], tokens: Tokens): Markup {
   const rows = areas.filter(({ status }) => status === "proposed").slice(0, areasMax);
   return table(
     ["Proposed", "!Ratify"],
-    rows.map(({ area }) => ({ cells: [shown(area), ratify(area, tokens)] })),
+    rows.map(({ area }) => ({ cells: [safeText(area), ratifyForm(area, tokens)] })),
     { label: "Proposed terms", empty: markup`No proposed terms.` },
   );
 }
@@ -78,24 +78,24 @@ function proposed(areas: readonly Term[], tokens: Tokens): Markup {
 function termList(areas: readonly Term[], status: "confirmed" | "retired"): Markup {
   const terms = areas.filter((area) => area.status === status);
   if (terms.length === 0) return markup``;
-  return markup`<h3>${status === "confirmed" ? "Confirmed" : "Retired"}: ${count(terms.length)}</h3>
-<ul class="terms">${terms.slice(0, areasMax).map(({ area }) => markup`<li>${shown(area)}</li>`)}</ul>`;
+  return markup`<h3>${status === "confirmed" ? "Confirmed" : "Retired"}: ${formatCount(terms.length)}</h3>
+<ul class="terms">${terms.slice(0, areasMax).map(({ area }) => markup`<li>${safeText(area)}</li>`)}</ul>`;
 }
 
 function unknownCells(
-  { term, count: sent, tenants, lastAt }: UnknownTerm,
+  { term, count, tenants, lastAt }: UnknownTerm,
   { tokens, clock }: { tokens: Tokens; clock: PageClock },
 ): Markup[] {
-  const more = tenants.length - tenantsShown;
+  const moreCount = tenants.length - tenantsListedMax;
   return [
-    shown(term),
-    markup`${count(sent)}`,
+    safeText(term),
+    markup`${formatCount(count)}`,
     markup`${
-      tenants.slice(0, tenantsShown).map(({ tenant, count: n }, index) =>
-        markup`${index > 0 && ", "}${tenant} ${count(n)}`
+      tenants.slice(0, tenantsListedMax).map(({ tenant, count: tenantCount }, index) =>
+        markup`${index > 0 && ", "}${tenant} ${formatCount(tenantCount)}`
       )
-    }${more > 0 && ` and ${count(more)} more`}`,
-    time(lastAt, clock),
+    }${moreCount > 0 && ` and ${formatCount(moreCount)} more`}`,
+    timeElement(lastAt, clock),
     actionForm(
       { tokens, path: "/vocabulary/add", hidden: { area: term } },
       markup`<span class="row"><button name="status" value="confirmed">Confirm</button><button
@@ -104,19 +104,18 @@ function unknownCells(
   ];
 }
 
-function ratify(area: string, tokens: Tokens): Markup {
-  const hidden = { area };
+function ratifyForm(area: string, tokens: Tokens): Markup {
   return actionForm(
-    { tokens, path: "/vocabulary/add", hidden },
+    { tokens, path: "/vocabulary/add", hidden: { area } },
     markup`<button name="status" value="confirmed">Confirm</button>`,
   );
 }
 
-/** `POST /vocabulary/add` */
+/** `POST /vocabulary/add`: adds a term or ratifies a proposed one. */
 export async function addTermAction({ parts, tokens, exchange }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/vocabulary/add", names: ["area", "status"] });
   const area = form.text("area");
-  const status = form.word("status", ["confirmed", "proposed"]);
+  const status = form.oneOf("status", ["confirmed", "proposed"]);
   if (area === null || status === null) {
     throw new RefusedPage(400, "The form has no term", markup`<p>Nothing was changed.</p>`);
   }

@@ -1,16 +1,17 @@
-/** The daily digests, as the actions process claims and records them. */
+/** Claims daily digests and records their outcomes, for the actions process. */
 
-import { describeError, type Pool, Unavailable } from "../pool.ts";
+import type { Pool } from "../pool.ts";
+import { throwUnavailable } from "../unavailable.ts";
 
-/** The numbers of a digest. Counts of waiting items stop at {@linkcode countMax} + 1. */
+/** A digest's figures. The counts `waiting`, `dead`, `held` and `collisions` stop at {@linkcode countMax} + 1. */
 export interface DigestFigures {
   readonly sources: readonly {
     readonly source: string;
     readonly kind: "lead" | "form";
     readonly accepted: number;
-    /** In the preceding span of the same length. */
+    /** The number accepted in the preceding period of the same length. */
     readonly before: number;
-    /** Held as spam in the span. */
+    /** How many of those received in the period are still held as spam. */
     readonly held: number;
   }[];
   readonly more_sources: number;
@@ -20,16 +21,19 @@ export interface DigestFigures {
   readonly messages_before: number;
   readonly messages_held: number;
   readonly spend_cents: number;
-  /** Sources that sent something in the week before and nothing since. */
+  /** The active sources that sent something in the week before the period but nothing in the period. */
   readonly silent: readonly { readonly source: string; readonly last_hour: string }[];
   readonly waiting: number;
   readonly oldest_waiting_s: number | null;
   readonly dead: number;
-  /** Unjudged submissions of any age. */
+  /** The number of unreviewed held submissions of any age. */
   readonly held: number;
   readonly collisions: number;
-  /** The span's unjudged submissions, the first few and how many more; `null` unless the tenant may release them. */
-  readonly to_judge: {
+  /**
+   * The period's unreviewed submissions: the first few and the number of others. `null` unless the tenant has
+   * `digest_actions`.
+   */
+  readonly to_review: {
     readonly listed: readonly {
       readonly id: string;
       readonly form: string;
@@ -43,7 +47,6 @@ export interface DigestFigures {
 
 export const countMax = 10_000;
 
-/** A claimed digest. */
 export interface ClaimedDigest {
   readonly tenantId: number;
   readonly routeId: number;
@@ -51,18 +54,18 @@ export interface ClaimedDigest {
   readonly name: string;
   readonly timeZone: string;
   readonly address: string;
-  /** Its span: ISO 8601, UTC. */
+  /** The start of the period; ISO 8601, UTC, as is its end, `until`. */
   readonly since: string;
   readonly until: string;
-  /** Whether the rollup of the last hours is late. */
+  /** Whether the period's last hours are missing, because their rollup is late. */
   readonly isBehind: boolean;
   readonly figures: DigestFigures;
 }
 
-// Counts of one tenant take far less on a healthy database.
+// On a healthy database, one tenant's counts take far less time.
 const deadlineMs = 5_000;
 
-/** Methods throw {@linkcode Unavailable} when the database is unavailable or refuses a statement. */
+/** Methods throw `Unavailable` when the database is unavailable or refuses a statement. */
 export class DigestStore {
   readonly #pool: Pool;
 
@@ -70,17 +73,17 @@ export class DigestStore {
     this.#pool = pool;
   }
 
-  /** Claims a digest that is due, or returns `null`. */
+  /** Claims a due digest; returns `null` if none is due. */
   async begin(lease: { readonly id: string; readonly ms: number }): Promise<ClaimedDigest | null> {
     const [row] = await this.#pool.run(deadlineMs, (sql) =>
       sql<ClaimedDigest[]>`
         select tenant_id as "tenantId", route_id as "routeId", tenant, name, time_zone as "timeZone", address, since,
           until, is_behind as "isBehind", figures
-        from actions.begin_digest(${lease.id}::uuid, ${lease.ms}::int)`).catch(thrown);
+        from actions.begin_digest(${lease.id}::uuid, ${lease.ms}::int)`).catch(throwUnavailable);
     return row ?? null;
   }
 
-  /** Records that it was sent (`reason` is `null`), or why not, in a word. */
+  /** Records that a digest was sent (`reason` is `null`), or why it failed. */
   async settle(
     { tenantId, routeId }: ClaimedDigest,
     lease: string,
@@ -89,10 +92,6 @@ export class DigestStore {
     await this.#pool.run(
       deadlineMs,
       (sql) => sql`select actions.settle_digest(${tenantId}, ${routeId}, ${lease}::uuid, ${reason})`,
-    ).catch(thrown);
+    ).catch(throwUnavailable);
   }
-}
-
-function thrown(error: unknown): never {
-  throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
 }

@@ -1,37 +1,37 @@
-/** Effects of events, as the actions process claims and records them: where an event goes, and what is done. */
+/** Finds routes, claims the effects of events, and records their outcomes, for the actions process. */
 
 import type { Sql } from "postgres";
-import { describeError, type Pool, Unavailable } from "../pool.ts";
+import type { Pool } from "../pool.ts";
+import { throwUnavailable } from "../unavailable.ts";
 
-/** The two kinds that the specification names: named in every response, even if the tenant's route lacks them. */
+/** The kinds of destinations that are listed even if a tenant has no such route. Source: SPEC, What the service does. */
 export const namedKinds = ["crm", "email"] as const;
 
-/** One recipient. */
+/** A route to one recipient. */
 export interface Route {
   readonly id: number;
   readonly kind: string;
   readonly address: string;
-  /** `whsec_…`; during a rotation the previous secret too. */
+  /** The signing secrets, `whsec_…`: the current one and, during a rotation, the previous one. */
   readonly secrets: readonly string[];
 }
 
-/** An effect of an event for one recipient. */
+/** An event's effect for one recipient. */
 export type ClaimedEffect =
   & {
     readonly kind: string;
     readonly routeId: number;
-    /** How often an operator has had it repeated. */
+    /** The number of times that an operator has sent the event again. */
     readonly round: number;
   }
   & (
     | { readonly state: "done" }
     /** Claimed by this call. */
     | { readonly state: "due"; readonly route: Route }
-    /** Claimed by another; claimable again in `busyMs` at the latest. */
+    /** Claimed by another delivery, for at most `busyMs`. */
     | { readonly state: "busy"; readonly busyMs: number }
   );
 
-/** A claimed effect, and its lease. */
 export interface Claim {
   readonly eventId: string;
   readonly routeId: number;
@@ -39,16 +39,16 @@ export interface Claim {
   readonly lease: string;
 }
 
-/** The outcome of an effect: done if `reason` is `null`; and the recipient's response. */
+/** The outcome of an effect (`reason` is `null` on success) and the recipient's response. */
 export interface EffectRecord {
   readonly reason: string | null;
   readonly status: number | null;
   readonly answer: string | null;
 }
 
-/** The events that a route takes: a form's, a source's, or with both empty all that no closer route takes. */
+/** Selects a route's events: a form's, a source's or, if both are empty, all events without a more specific route. */
 export interface RouteScope {
-  /** The label of a key. */
+  /** A key's label. */
   readonly source: string;
   readonly form: string;
 }
@@ -59,12 +59,10 @@ export type TenantRoutes =
 
 export type EffectClaims =
   | { readonly kind: "unknown_tenant" }
-  /** A tenant that can have no routes. */
   | { readonly kind: "sandbox" }
   | { readonly kind: "no_route" }
-  | { readonly kind: "begun"; readonly tenant: TenantNames; readonly effects: readonly ClaimedEffect[] };
+  | { readonly kind: "claimed"; readonly tenant: TenantNames; readonly effects: readonly ClaimedEffect[] };
 
-/** How people call a tenant, and their time zone. */
 export interface TenantNames {
   readonly slug: string;
   readonly name: string;
@@ -82,7 +80,7 @@ interface TenantRow {
 }
 
 interface ClaimedRow extends TenantRow {
-  /** `null`, with the fields below, in the only row of a tenant without a route. */
+  /** If no route receives the event, there is one row, in which this and the following members are `null`. */
   effect: string | null;
   route_id: number;
   round: number;
@@ -90,12 +88,12 @@ interface ClaimedRow extends TenantRow {
   busy_ms: number | null;
 }
 
-// A lookup and a write of two rows take far less on a healthy database.
+// On a healthy database, a lookup and a write of two rows take far less time.
 const deadlineMs = 5_000;
 
 /**
- * Routes and effects. Methods throw {@linkcode Unavailable} even when the database refuses a statement: the input was
- * checked, so the actions service is at fault and not the event.
+ * Methods throw `Unavailable` even when the database refuses a statement, because the input was validated and so is not
+ * the cause.
  */
 export class EffectStore {
   readonly #pool: Pool;
@@ -119,10 +117,9 @@ export class EffectStore {
     if (first === undefined) return { kind: "unknown_tenant" };
     if (first.sandbox) return { kind: "sandbox" };
     if (first.effect === null) return { kind: "no_route" };
-    return { kind: "begun", tenant: tenantNames(event.tenant, first), effects: rows.map(claimedEffect) };
+    return { kind: "claimed", tenant: tenantNames(event.tenant, first), effects: rows.map(claimedEffect) };
   }
 
-  /** Records the outcome of an effect. */
   async settle(claim: Claim, { reason, status, answer }: EffectRecord): Promise<void> {
     await this.#run((sql) =>
       sql`
@@ -132,7 +129,7 @@ export class EffectStore {
     );
   }
 
-  /** The routes of a source or a form or, with both empty, those of all other events. */
+  /** Returns the routes that apply to a source or form: for each kind of destination, only the most specific ones. */
   async routesOf(slug: string, { source, form }: RouteScope): Promise<TenantRoutes> {
     const rows = await this.#run((sql) =>
       sql<(TenantRow & { route_id: number; kind: string | null })[]>`
@@ -147,17 +144,13 @@ export class EffectStore {
       : { kind: "routes", tenant: tenantNames(slug, first), routes };
   }
 
-  /** Resolves when the database has answered. */
+  /** Resolves when the database has responded. */
   async ping(): Promise<void> {
     await this.#run((sql) => sql`select`);
   }
 
-  async #run<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    try {
-      return await this.#pool.run(deadlineMs, statement);
-    } catch (error) {
-      throw error instanceof Unavailable ? error : new Unavailable(describeError(error), { cause: error });
-    }
+  #run<T>(statement: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    return this.#pool.run(deadlineMs, statement).catch(throwUnavailable);
   }
 }
 

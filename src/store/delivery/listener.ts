@@ -1,38 +1,37 @@
 /**
- * Listens for notifications that another node has committed something to deliver.
+ * Listens for notifications that another process has committed an event to deliver.
  *
- * A LISTEN connection can be half open, so the listener notifies itself regularly and reconnects when nothing comes
- * back. Like the pools, it leaves a server that takes no writes.
+ * A LISTEN connection can be half open, so the listener notifies itself regularly and reconnects if nothing arrives.
+ * Like the pools, the listener disconnects from a server that rejects writes.
  */
 
 import type postgres from "postgres";
-import type { ServerAt } from "../address.ts";
+import type { ServerEndpoint } from "../address.ts";
 import { connectTo } from "../connect.ts";
 import { ServerRole } from "../connection_set.ts";
-import { type Pool, readOnlyStayMs } from "../pool.ts";
+import { type Pool, readOnlyUseMs } from "../pool.ts";
 import type { Primary } from "../primary.ts";
 
 export interface ListenerOptions {
   readonly primary: Primary;
-  /** For the notifications to itself; needs write access. */
+  /** The pool through which the listener notifies itself. */
   readonly pool: Pool;
-  /** Names this process; its own notifications cause no hint. */
+  /** Identifies this process, whose own notifications do not call `onHint`. */
   readonly node: string;
-  /** Another node has committed, or listening (re)started and may have missed something. */
+  /** Called when another process has committed, or when notifications may have been missed. */
   readonly onHint: () => void;
 }
 
-// A half-open connection is noticed within 15 s: the silence, plus one beat until the check. Two beats fit in the
-// silence, so that one failed beat does not reconnect.
+// Each beat checks the silence, so a half-open connection is detected within 15 s (the maximum silence plus one beat).
+// One failed beat does not cause a reconnection.
 const beatMs = 4_000;
 const silenceMaxMs = 10_000;
 const deadlineMs = 2_000;
 
-/** Listens until it is closed; reconnects by itself. */
 export class OutboxListener {
   readonly #options: ListenerOptions;
   #sql: postgres.Sql | null = null;
-  #server: ServerAt | null = null;
+  #server: ServerEndpoint | null = null;
   #attempt = 0;
   #heardAtMs = 0;
   #reconnectTimer: ReturnType<typeof setTimeout> | undefined;
@@ -51,7 +50,7 @@ export class OutboxListener {
     this.#attempt += 1;
     const attempt = this.#attempt;
     const { primary } = this.#options;
-    // If there is none, the next beat finds the silence and searches again.
+    // Without a server, a later beat detects the silence and searches again.
     const server = await primary.find().catch(() => null);
     if (server === null || attempt !== this.#attempt) return;
     this.#server = server;
@@ -60,13 +59,13 @@ export class OutboxListener {
       max: 1,
       connect_timeout: 2,
       backoff: () => 0.2,
-      // The driver would query array types in a statement whose failure ends the process; nothing here has a type.
+      // The failure of the driver's own query for array types would end the process.
       fetch_types: false,
       onnotice: () => {},
       onparameter: (name: string, value: string) => {
         role.report(name, value);
         if (role.isReadOnly && this.#sql === sql) {
-          this.#reconnectTimer ??= setTimeout(() => this.#reconnect(), readOnlyStayMs);
+          this.#reconnectTimer ??= setTimeout(() => this.#reconnect(), readOnlyUseMs);
         }
       },
       connection: { application_name: "lead-intake listen" },
@@ -77,9 +76,9 @@ export class OutboxListener {
       this.#heardAtMs = performance.now();
       if (node !== this.#options.node) this.#options.onHint();
     };
-    // Notifications are lost while nobody listens, so each start is a hint.
+    // Notifications before each LISTEN may have been missed.
     sql.listen("outbox", onHeard, () => onHeard("")).catch(() => {
-      // Not connected yet; the next beat finds the silence and reconnects.
+      // The connection failed; a later beat detects the silence and reconnects.
     });
   }
 
@@ -91,7 +90,6 @@ export class OutboxListener {
     void this.#connect();
   }
 
-  // Another server takes writes now, and sends the notifications.
   #isOnOldPrimary(): boolean {
     const { current } = this.#options.primary;
     return current !== null && current !== this.#server;

@@ -1,30 +1,30 @@
-/** The outbox as the delivery loop uses it: claims, settlements, and the tenants with due rows. */
+/** Claims and settles outbox rows, and finds the tenants with due rows. */
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
 
-/** A claimed row, with the content of its event. */
+/** A claimed outbox row with its event's content. */
 export interface Claimed {
   readonly event_id: string;
   readonly tenant_id: number;
   /** Identifies the claim. */
   readonly lease: string;
-  /** Milliseconds since 1970 on the database's clock. */
+  /** Unix time in milliseconds on the database clock. */
   readonly due_at_ms: number;
-  /** Of this attempt, from 1. */
+  /** The number of this attempt, from 1. */
   readonly number: number;
-  /** Attempts that count towards the maximum, including this one. */
+  /** The number of attempts that count towards the maximum, including this one. */
   readonly spent: number;
   readonly is_replay: boolean;
-  /** It was delivered before, and an operator has sent it again. */
+  /** Whether an operator is resending the event after an earlier delivery. */
   readonly is_repeat: boolean;
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
   readonly received_at: string;
-  /** Comma-separated. */
+  /** The flags, separated by commas. */
   readonly flags: string;
-  /** JSON text; null after an erasure. */
+  /** The lead or the submission's fields as JSON text. */
   readonly lead: string | null;
   readonly extra: string | null;
 }
@@ -35,21 +35,21 @@ export interface Settlement {
   readonly tenantId: number;
   readonly lease: string;
   readonly number: number;
-  /** `released`: never sent, or nowhere to send it; records no attempt, maybe a reason. */
+  /** `released`: the row becomes pending again, and no attempt is recorded. */
   readonly kind: "delivered" | "retry" | "dead" | "released";
   readonly outcome: "delivered" | "refused" | "unreachable";
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number;
-  readonly isSpent: boolean;
-  /** It was delivered before, so counts of events leave it out. */
+  readonly countsTowardsMax: boolean;
+  /** Whether the event was delivered before; counts of events then exclude it. */
   readonly isRepeat: boolean;
   readonly retryMs: number;
 }
 
 export interface ClaimRequest {
   readonly tenantId: number;
-  /** Nothing of the tenant is due before it; `-infinity` when unknown. */
+  /** No row of the tenant is due before this time; `-infinity` if unknown. */
   readonly floor: string;
   readonly limit: number;
 }
@@ -69,7 +69,7 @@ export class OutboxStore {
     this.#attemptsMax = options.attemptsMax;
   }
 
-  /** Settles a batch and claims due rows in one statement. After an error the batch may be settled again. */
+  /** Settles a batch and claims due rows in one statement. After an error, settling the batch again is safe. */
   async claim(
     requests: readonly ClaimRequest[],
     settlements: readonly Settlement[] = [],
@@ -88,12 +88,12 @@ export class OutboxStore {
     return rows.map((row) => Object.assign(row, { lease, received_at: isoTime(row.received_at_ms) }));
   }
 
-  /** Settles a batch. Throws what {@linkcode Pool.run} throws; the leases then expire. */
+  /** Settles a batch. If this throws what {@linkcode Pool.run} throws, settle the batch again before its leases expire. */
   async settle(settlements: readonly Settlement[]): Promise<void> {
     await this.#pool.run(deadlineMs, (sql) => settle(sql, settlements));
   }
 
-  /** Tenants with due rows and a route; `floors` as in {@linkcode ClaimRequest}. */
+  /** Returns the tenants with due rows, except live tenants without a route; `floors` as in {@linkcode ClaimRequest}. */
   async dueTenants(floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]): Promise<number[]> {
     const rows = await this.#pool.run(
       deadlineMs,
@@ -106,9 +106,9 @@ export class OutboxStore {
 }
 
 /**
- * Formats a time as all times of an event, cut to milliseconds; the number of microseconds is up to a quarter off.
+ * Formats a time, truncated to milliseconds; `ms` is inexact by up to a quarter of a microsecond.
  *
- * Chosen: a number, because PostgreSQL's `to_char` takes over a microsecond per row, three times as long.
+ * Rejected: PostgreSQL's `to_char`, which takes over a microsecond per row, three times as long.
  */
 function isoTime(ms: number): string {
   return new Date(Math.floor(ms + 0.0005)).toISOString();
@@ -126,6 +126,6 @@ function settle(
       p_number => ${all.map((one) => one.number)}, p_kind => ${others.map((one) => one.kind)},
       p_outcome => ${others.map((one) => one.outcome)}, p_status => ${all.map((one) => one.status)},
       p_reason => ${others.map((one) => one.reason)}, p_duration_ms => ${all.map((one) => one.durationMs)},
-      p_spent => ${others.map((one) => one.isSpent ? "t" : "f")},
+      p_spent => ${others.map((one) => one.countsTowardsMax ? "t" : "f")},
       p_retry_ms => ${others.map((one) => one.retryMs)}) as count`;
 }

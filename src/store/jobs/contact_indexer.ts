@@ -1,14 +1,14 @@
-/** Indexes the contacts of leads for the operator's search after their commit, which need not wait for it. */
+/** Indexes the contacts of committed leads for the operator's search. */
 
 import type { Pool } from "../pool.ts";
 
-// Bounds one transaction: about 8,000 leads under full load, a tenth of a second.
+// Bounds one transaction: under full load, about 8,000 leads and 0.1 s.
 const batchesMax = 256;
-// Bounds the unindexed leads that a search must scan.
+// Bounds the number of unindexed leads that a search must scan.
 const idlePauseMs = 1_000;
 const deadlineMs = 30_000;
 
-/** The database lets one process at a time index. */
+/** Indexes leads, in one process at a time. */
 export class ContactIndexer {
   readonly #pool: Pool;
 
@@ -20,7 +20,7 @@ export class ContactIndexer {
     return batches === batchesMax ? 0 : idlePauseMs;
   }
 
-  /** Indexes the leads of a few batches and returns the number of batches. */
+  /** Indexes the leads of up to `batchesMax` commits and returns the number of commits; 0 if another process is indexing. */
   async runOnce(): Promise<number> {
     const [row] = await this.#pool.run(
       deadlineMs,

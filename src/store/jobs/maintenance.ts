@@ -1,26 +1,22 @@
-/**
- * Routine maintenance: aggregates the insert-only counts, trims heartbeats, and reads the age of the oldest pending
- * event for the metrics.
- */
+/** Aggregates the insert-only counts, deletes expired rows, and reads counts for the metrics. */
 
 import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
 
-// Bounds the rows that a sum has to read: a few seconds' inserts.
+// Limits the rows that a sum must read to those inserted within a few seconds.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
-// No one needs a more exact number.
 const openCollisionsMax = 10_000;
-// About hourly, for what expires after days.
-const forgetEveryRuns = 720;
+// About once an hour; the rows expire after hours or days.
+const expiryEveryRuns = 720;
 
 export class Maintenance {
   readonly #pool: Pool;
   #runs = 0;
-  /** When the oldest event in the outbox was accepted, ISO 8601; `null` when nothing waits. */
+  /** When the oldest event in the outbox was accepted (ISO 8601), as last read; `null` if the outbox was empty. */
   oldestPendingAt: string | null = null;
-  /** Unsettled collisions with another person's lead, counted up to a bound. */
+  /** The number of unsettled collisions with another person's event, as last read; at most {@linkcode openCollisionsMax}. */
   openCollisions = 0;
 
   constructor(pool: Pool) {
@@ -47,11 +43,11 @@ export class Maintenance {
     this.openCollisions = row?.open_collisions ?? 0;
     const oldest = row?.event_id ?? null;
     this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();
-    if (this.#runs % forgetEveryRuns === 0) await this.#forget();
+    if (this.#runs % expiryEveryRuns === 0) await this.#deleteExpiredCheckouts();
     this.#runs += 1;
   }
 
-  async #forget(): Promise<void> {
+  async #deleteExpiredCheckouts(): Promise<void> {
     await this.#pool.run(
       deadlineMs,
       (sql) => sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`,

@@ -1,13 +1,13 @@
-/** Removes content that is older than its tenant keeps it, in small batches. */
+/** Removes content older than its tenant's retention, in small batches. */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 
 // Bounds one transaction and its locks: about 10 ms of work.
-const batchEvents = 500;
-// While there is more: at most a few thousand events a second, beside the intake.
+const batchMax = 500;
+// The pause while more events are due. It limits the removal to 2,000 events per second.
 const busyPauseMs = 250;
-// Retention counts days, so a minute's delay does not matter.
+// Retention is counted in days, so a minute's delay does not matter.
 const idlePauseMs = 60_000;
 const deadlineMs = 30_000;
 
@@ -17,14 +17,14 @@ export interface RetentionBatch {
 }
 
 /**
- * The database lets one process at a time remove.
+ * Removes expired content, in one process at a time.
  *
- * Chosen: the first run comes after a pause, so that a process that keeps restarting can serve.
+ * Chosen: a pause before the first run, so that a process that restarts repeatedly can still serve.
  */
 export class Retention {
   readonly #pool: Pool;
   readonly #observe: (observation: StoreObservation) => void;
-  /** Events removed since the last report. */
+  /** The number of events whose content was removed since the last report. */
   #unreported = 0;
 
   constructor(pool: Pool, observe: (observation: StoreObservation) => void) {
@@ -33,21 +33,21 @@ export class Retention {
   }
 
   pauseMs(batch: RetentionBatch | null): number {
-    return batch !== null && batch.examined >= batchEvents ? busyPauseMs : idlePauseMs;
+    return batch !== null && batch.examined >= batchMax ? busyPauseMs : idlePauseMs;
   }
 
-  /** Removes a batch; `null` when another process is doing so. */
+  /** Removes the content of a batch of events; returns `null` if another process is removing content. */
   async runOnce(): Promise<RetentionBatch | null> {
     const [row] = await this.#pool.run(
       deadlineMs,
       (sql) =>
         sql<{ examined: number | null; removed: number }[]>`
-        select examined, removed from expire_content(${batchEvents})`,
+        select examined, removed from expire_content(${batchMax})`,
     );
     const { examined = null, removed = 0 } = row ?? {};
     if (examined === null) return null;
     this.#unreported += removed;
-    if (this.#unreported > 0 && examined < batchEvents) {
+    if (this.#unreported > 0 && examined < batchMax) {
       this.#observe({ kind: "retention", events: this.#unreported });
       this.#unreported = 0;
     }

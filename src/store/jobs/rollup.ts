@@ -1,15 +1,15 @@
-/** Maintains the hourly totals, so that a report of months does not read millions of events. */
+/** Maintains the hourly totals, so that a report over months does not read millions of events. */
 
 import type { Pool } from "../pool.ts";
 
 // Bounds one transaction.
 const hoursMax = 12;
-// While there is more, as after an upgrade.
+// The pause while more hours are due, for example after an upgrade.
 const busyPauseMs = 250;
 const idlePauseMs = 60_000;
 const deadlineMs = 60_000;
 
-/** The database lets one process at a time roll up. */
+/** Rolls up past hours, in one process at a time. */
 export class Rollup {
   readonly #pool: Pool;
 
@@ -21,7 +21,7 @@ export class Rollup {
     return hours === hoursMax ? busyPauseMs : idlePauseMs;
   }
 
-  /** Rolls up a few hours and returns how many. */
+  /** Rolls up at most `hoursMax` hours and returns their number; 0 if another process is rolling up. */
   async runOnce(): Promise<number> {
     const [row] = await this.#pool.run(
       deadlineMs,

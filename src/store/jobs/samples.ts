@@ -1,22 +1,22 @@
 import type { Pool } from "../pool.ts";
 
-/** State of the circuit breaker; `none` where nothing is delivered. */
+/** The circuit breaker's state; `none` in a process without delivery. */
 export type SampledBreaker = "none" | "closed" | "half_open" | "open";
 
-/** What the console plots: a process's counts of a minute, and figures at its end. */
+/** A process's counts for one minute and its values at the minute's end, for the console's plots. */
 export interface Sample {
-  /** Leads and submissions. */
+  /** The number of accepted leads and submissions. */
   readonly accepted: number;
   readonly refused: number;
   readonly delivered: number;
-  /** Failed delivery attempts. */
+  /** The number of failed delivery attempts. */
   readonly failed: number;
-  /** Events that became dead letters. */
+  /** The number of events that became dead letters. */
   readonly died: number;
   readonly refusals: Readonly<Record<string, number>>;
   readonly pending: number;
   readonly dead: number;
-  /** In seconds; 0 when nothing waits. */
+  /** The age of the oldest pending event in seconds; 0 if there is none. */
   readonly oldestPendingS: number;
   readonly breaker: SampledBreaker;
 }
@@ -33,7 +33,6 @@ export interface StepSpan {
 const writeDeadlineMs = 3_000;
 const readDeadlineMs = 5_000;
 
-/** Adds a process's sample. */
 export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
   await pool.run(writeDeadlineMs, (sql) =>
     sql`select add_minute_sample(
@@ -43,10 +42,13 @@ export async function writeSample(pool: Pool, node: string, sample: Sample): Pro
     }::text::json, ${sample.pending}, ${sample.dead}, ${sample.oldestPendingS}, ${sample.breaker})`);
 }
 
-// From best to worst.
+// The states from best to worst.
 const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "open"];
 
-/** The samples of all processes, aggregated by step: sums of counts, the worst of figures; `null` without samples. */
+/**
+ * Reads all processes' samples and combines those of each step: sums of the counts, and the worst of the other values;
+ * `null` for a step without samples.
+ */
 export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
   const rows = await pool.run(
     readDeadlineMs,
@@ -58,7 +60,7 @@ export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan)
         where s.at >= to_timestamp(${fromMs}::float8 / 1000)
           and s.at < to_timestamp(${fromMs + steps * stepMs}::float8 / 1000)
       ), refused as materialized (
-        -- Once for all steps: the planner would look through all samples for each of them.
+        -- Computed once for all steps; the planner would otherwise scan all samples for each step.
         select r.step, json_object_agg(r.code, r.count) as counts
         from (
           select c.step, e.key as code, sum(e.value::float8) as count
@@ -77,9 +79,9 @@ export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan)
       from chosen as s
       group by 1`,
   );
-  const found = Array.from<Sample | null>({ length: steps }).fill(null);
+  const samples = Array.from<Sample | null>({ length: steps }).fill(null);
   for (const { step, breaker, ...figures } of rows) {
-    found[step] = { ...figures, breaker: breakers[breaker - 1] ?? "none" };
+    samples[step] = { ...figures, breaker: breakers[breaker - 1] ?? "none" };
   }
-  return found;
+  return samples;
 }

@@ -1,6 +1,6 @@
 /**
- * Learns the spam score's corrections from operators' labels. Whenever labels change it relearns from all labelled
- * submissions still stored, so that erased content is forgotten.
+ * Learns corrections of the spam score from operators' labels. When labels change, the corrections are learned again
+ * from the latest labeled submissions that are still stored, so that nothing remains of erased content.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -9,32 +9,31 @@ import type { Pool } from "../pool.ts";
 export interface Labelled {
   readonly lead: string;
   readonly isSpam: boolean;
-  /** Mail address, phone number or, without either, the submission's id. */
+  /** The email address; without one, the phone number; without either, the submission's id. */
   readonly sender: string;
 }
 
-/** How wrong the score was about the labelled submissions that contain a word, by the word's hash. */
+/** The spam score's errors on the labeled submissions that contain one word, whose hash is `hash`. */
 export interface Lesson {
   readonly hash: number;
   readonly ham: number;
   readonly spam: number;
 }
 
-/** The rules, in `src/forms/spam/lessons.ts`. */
+/** Learns from labeled submissions. Implemented in `src/forms/learning.ts`. */
 export interface Learner<Lessons> {
   count(): { add(one: Labelled): void; readonly lessons: readonly Lesson[] };
-  weigh(lessons: readonly Lesson[]): Lessons;
+  toWeights(lessons: readonly Lesson[]): Lessons;
 }
 
-// Chosen: takes some hundred milliseconds when a label changes, and covers months of an operator's labels.
+// Chosen: 1,000, because that covers months of labels and takes a few hundred milliseconds to learn.
 const labelledMax = 1_000;
-// Yields to the event loop after so many, about 5 ms.
+// The number of submissions learned between yields to the event loop, which takes about 5 ms.
 const batchSize = 50;
-// Like the refresh of forms.
 const intervalMs = 5_000;
 const deadlineMs = 30_000;
 
-/** Every process learns the same; `current` is what this one has learned. */
+/** Keeps the corrections current. All processes use the same ones, from the database. */
 export class SpamLearning<Lessons> {
   readonly #pool: Pool;
   readonly #learner: Learner<Lessons>;
@@ -44,7 +43,7 @@ export class SpamLearning<Lessons> {
   constructor(pool: Pool, learner: Learner<Lessons>) {
     this.#pool = pool;
     this.#learner = learner;
-    this.current = learner.weigh([]);
+    this.current = learner.toWeights([]);
   }
 
   pauseMs(): number {
@@ -56,7 +55,7 @@ export class SpamLearning<Lessons> {
     const { wanted, learnedFrom } = await this.#digests();
     if (wanted !== learnedFrom) await this.#learn(wanted);
     if (wanted !== this.#learnedFrom) {
-      this.current = this.#learner.weigh(await readLessons(this.#pool));
+      this.current = this.#learner.toWeights(await readLessons(this.#pool));
       this.#learnedFrom = wanted;
     }
   }

@@ -1,55 +1,54 @@
-/** Reads the status of database and delivery for the metrics, which no process sees in its own work. */
+/** Reads the status of the database and of delivery for the metrics. */
 
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
 
-/** `null`: unknown here, or not applicable. */
+/** The status; a value is `null` if it is unknown or not applicable. */
 export interface StoreStatus {
-  /** How long the delivery that is due longest has been due, in seconds. */
+  /** How long the first due delivery has been overdue, in seconds; 0 if none is overdue. */
   readonly overdueS: number;
-  /** Live tenants that have leads waiting and no route. */
+  /** The number of live tenants with pending events and no route. */
   readonly unroutedTenants: number;
-  /** Held submissions that are not judged, up to a bound. */
+  /** The number of unreviewed held submissions; at most 10,000. */
   readonly held: number;
   readonly connections: number;
   readonly connectionsMax: number;
-  /** The database's clock minus this machine's. */
+  /** The database's clock minus this machine's, in seconds. */
   readonly clockOffsetS: number;
   readonly sizeBytes: number;
   readonly standbys: number;
-  /** Of the standby that is farthest behind. */
+  /** The lag of the standby that is farthest behind. */
   readonly replayLagBytes: number | null;
-  /** Seconds since 1970; 0: never; `null`: no archiving. */
+  /** Seconds since 1970; 0 if never, `null` if archiving is off. */
   readonly archivedAtS: number | null;
   readonly archiveFailedAtS: number | null;
-  /** Grows with every promotion. */
+  /** The timeline's number, which every promotion increases. */
   readonly timeline: number | null;
-  /** The file system of the database's folder, if it is on this machine. */
+  /** The file system of the data directory, if it is on this machine and may be read. */
   readonly disk: { readonly sizeBytes: number; readonly availableBytes: number } | null;
-  /** Sources that have gone silent; `null` before the first count. */
+  /** The number of silent sources; `null` before the first count. */
   readonly silentSources: number | null;
 }
 
 interface Row extends Omit<StoreStatus, "clockOffsetS" | "disk" | "silentSources" | "timeline"> {
-  /** Hexadecimal. */
+  /** The timeline in hexadecimal digits. */
   readonly timeline: string | null;
   readonly nowMs: number;
   readonly folder: string | null;
 }
 
-// Alerts wait for minutes, and each run costs the database a few milliseconds.
+// Alerts fire after minutes at the earliest, and each run takes the database a few milliseconds.
 const intervalMs = 15_000;
 // A source counts as silent after a day at the earliest.
 const silentEveryRuns = 8;
 const deadlineMs = 10_000;
-// No one needs a more exact number.
 const heldMax = 10_000;
 
 export class StatusReader {
   readonly #pool: Pool;
   readonly #countSilent: () => Promise<number>;
   #runs = 0;
-  /** As last read; `null` before the first run and after a failed one. */
+  /** The status as last read; `null` before the first run, during a run, and after a failed one. */
   current: StoreStatus | null = null;
 
   constructor(pool: Pool, countSilent: () => Promise<number>) {
@@ -57,24 +56,24 @@ export class StatusReader {
     this.#countSilent = countSilent;
   }
 
-  /** The first run comes at once. */
+  /** Returns the pause before the next run: 0 before the first. */
   pauseMs(outcome: unknown): number {
     return this.#runs === 0 && outcome === null ? 0 : intervalMs;
   }
 
-  /** Throws what {@linkcode Pool.run} throws, and then forgets the outdated status. */
+  /** Reads the status. If this throws what {@linkcode Pool.run} throws, `current` is `null`. */
   async runOnce(): Promise<void> {
-    const before = this.current;
+    const previous = this.current;
     this.current = null;
-    const isSilentsTurn = this.#runs % silentEveryRuns === 0;
+    const countsSilent = this.#runs % silentEveryRuns === 0;
     this.#runs += 1;
     const startedAtMs = Date.now();
     const row = await this.#read();
-    // Splits the round trip evenly.
+    // Assumes that the request and the response take equally long.
     const clockOffsetS = (row.nowMs - (startedAtMs + Date.now()) / 2) / 1_000;
     const { nowMs: _, folder, timeline: digits, ...rest } = row;
     const timeline = digits === null ? null : Number.parseInt(digits, 16);
-    const silentSources = isSilentsTurn ? await this.#countSilent() : before?.silentSources ?? null;
+    const silentSources = countsSilent ? await this.#countSilent() : previous?.silentSources ?? null;
     this.current = { ...rest, timeline, clockOffsetS, disk: await diskOf(folder), silentSources };
   }
 
@@ -106,7 +105,7 @@ export class StatusReader {
           case when current_setting('archive_mode') <> 'off' then
             coalesce(extract(epoch from a.last_failed_time), 0)::float8
           end as "archiveFailedAtS",
-          -- On another machine the folder says nothing about the disk here.
+          -- Null unless the server is on this machine.
           case when pg_has_role('pg_read_all_settings', 'usage')
             and inet_server_addr() is not distinct from inet_client_addr()
           then current_setting('data_directory') end as folder,
@@ -116,7 +115,7 @@ export class StatusReader {
   }
 }
 
-/** `null` also when the runtime lacks the permission. */
+/** Reads the size of a folder's file system; returns `null` if Deno or the system denies access. */
 async function diskOf(folder: string | null): Promise<StoreStatus["disk"]> {
   if (folder === null) return null;
   try {

@@ -1,31 +1,29 @@
-/** The operator's connection to the store, and what its statements share. */
+/** Opens the operator's connection to the store, and runs operators' statements. */
 
 import type postgres from "postgres";
 import { Pool } from "../pool.ts";
 import { Primary } from "../primary.ts";
 
-// Longer than the 10 s of a commit, because a revocation waits for its key's commits; not much longer, because the
-// key's posts wait behind the revocation.
+// Longer than a commit's 10 s, because a revocation waits for its key's commits; not much longer, because the key's
+// posts wait for the revocation.
 const statementTimeoutMs = 15_000;
-
-// The server cancels a statement before this.
 const deadlineMs = 20_000;
 
 /** Runs an operator's statement. Throws what {@linkcode Pool.run} throws. */
-export function ask<T>(pool: Pool, work: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-  return pool.run(deadlineMs, work);
+export function query<T>(pool: Pool, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
+  return pool.run(deadlineMs, statement);
 }
 
-/** The only row that an operator's statement returns, or `null`. */
-export async function askOne<Row>(
+/** Runs an operator's statement and returns its first row, or `null`. */
+export async function queryOne<Row>(
   pool: Pool,
-  work: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
+  statement: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
 ): Promise<Row | null> {
-  const [row] = await ask(pool, work);
+  const [row] = await query(pool, statement);
   return row ?? null;
 }
 
-/** Opens one connection for a command. The audit records `claimed` as the user's own, unverified name. */
+/** Creates a ctl command's pool of one connection. The audit log records `claimed` as the operator's unverified name. */
 export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   return new Pool({
     primary: new Primary(databaseUrl),
@@ -36,7 +34,7 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   });
 }
 
-/** Calls a SQL function, or with an address its `console_` variant, which audits the console's client. */
+/** Returns a call to a SQL function or, with the address of a console client, to its `console_` variant, which audits it. */
 export function operatorCall(
   sql: postgres.Sql,
   address: string | null,
@@ -46,37 +44,34 @@ export function operatorCall(
   return address === null ? sql`${sql(name)}(${args})` : sql`${sql(`console_${name}`)}(${args}, ${address})`;
 }
 
-/** Calls a SQL function as {@linkcode operatorCall} does and returns its outcome, a word. */
-export async function decide<Outcome extends string>(
+/** Calls a SQL function like {@linkcode operatorCall} and returns its outcome. */
+export async function runOperatorCall<Outcome extends string>(
   pool: Pool,
   address: string | null,
   name: string,
   args: (sql: postgres.Sql) => postgres.PendingQuery<postgres.Row[]>,
 ): Promise<Outcome> {
-  const [row] = await ask(
+  const [row] = await query(
     pool,
     (sql) => sql<{ outcome: Outcome }[]>`select ${operatorCall(sql, address, name, args(sql))} as outcome`,
   );
   return row?.outcome as Outcome;
 }
 
-/** A count up to a bound. */
+/** A count that stops at a bound; `isMore` if there are more. */
 export interface BoundedCount {
   readonly count: number;
   readonly isMore: boolean;
 }
 
-/** Bounds what a page reads of a backlog; beyond, it says "10,000+". */
+/** The maximum number of rows that a page counts. */
 export const countedMax = 10_000;
 
-/** Bounds a count that reaches at most {@linkcode countedMax} + 1. */
+/** Converts a count of at most {@linkcode countedMax} + 1 rows. */
 export function boundedCount(count: number): BoundedCount {
   return { count: Math.min(count, countedMax), isMore: count > countedMax };
 }
 
-/** For `to_char(… at time zone 'UTC', …)`: ISO 8601 in UTC, to the millisecond. */
-export const isoTime = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
-
-/** A SQL time as ISO 8601 in UTC, to the millisecond. */
-export const isoOf = (sql: postgres.Sql, time: postgres.PendingQuery<postgres.Row[]>) =>
-  sql`to_char(${time} at time zone 'UTC', ${isoTime})`;
+/** Formats a SQL time as ISO 8601 in UTC, with milliseconds. */
+export const isoTime = (sql: postgres.Sql, time: postgres.PendingQuery<postgres.Row[]>) =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

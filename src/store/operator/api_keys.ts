@@ -1,9 +1,9 @@
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
-import { ask, askOne, isoOf } from "./admin_pool.ts";
+import { isoTime, query, queryOne } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** A raised limit in force. `until` is ISO 8601, UTC. */
+/** A temporarily raised limit. `until` is ISO 8601, UTC. */
 export interface RaisedLimit {
   readonly perMinute: number;
   readonly burst: number;
@@ -21,16 +21,17 @@ export interface ListedKey {
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
-  /** Since when its tenant is disabled; `null` also if it was revoked before. */
+  /** When the key's tenant was disabled; `null` if the tenant is enabled or the key is revoked. */
   readonly suspendedAt: string | null;
-  /** `null` when the published limit applies. */
+  /** The raised limit that applies now; `null` if the published limit applies. */
   readonly limit: RaisedLimit | null;
-  /** It was sent in a URL, where logs keep it. */
+  /** Whether the key was ever sent in a URL, which logs may contain. */
   readonly isExposed: boolean;
 }
 
 /**
- * Stores a key and returns its id; `null` when the tenant is disabled, whose row is locked against `disable_tenant`.
+ * Stores and audits a key and returns its id, or `null` if the tenant is disabled. Locks the tenant's row, so that a
+ * concurrent `disable_tenant` does not miss the key.
  */
 export async function insertKey(
   pool: Pool,
@@ -39,12 +40,12 @@ export async function insertKey(
     readonly campaignId: number | null;
     readonly surface: KeySurface;
     readonly label: string;
-    /** SHA-256 of the key's text, hexadecimal. */
+    /** The SHA-256 of the key's text, in hex. */
     readonly digest: string;
     readonly last4: string;
   },
 ): Promise<string | null> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ id: number }[]>`
       with enabled as (
         select t.id from tenant as t where t.id = ${key.tenantId} and t.disabled_at is null for share
@@ -56,12 +57,12 @@ export async function insertKey(
         from enabled as t
         returning id, tenant_id, surface, label
       )
-      select c.id, ${noted(sql, "key.issue")} from issued as c`);
+      select c.id, ${auditCall(sql, "key.issue")} from issued as c`);
   return row === null ? null : String(row.id);
 }
 
-/** Audits an action on key `c` of a statement. */
-function noted(sql: postgres.Sql, action: string) {
+/** Returns a call that audits an action on row `c`, a key. */
+function auditCall(sql: postgres.Sql, action: string) {
   return sql`note_audit(
     ${action}, c.id::text,
     json_build_object(
@@ -70,17 +71,21 @@ function noted(sql: postgres.Sql, action: string) {
   )`;
 }
 
-/** The keys of one tenant or, with `null`, of all, in order of issue. */
+/** Lists the keys of one tenant or, with `null`, of all tenants, oldest first. */
 export async function listKeys(pool: Pool, tenantId: number | null): Promise<ListedKey[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<ListedKey[]>`
       select
         k.id::text as id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign,
-        ${isoOf(sql, sql`k.created_at`)} as "createdAt", ${isoOf(sql, sql`k.last_used_at`)} as "lastUsedAt",
-        ${isoOf(sql, sql`k.revoked_at`)} as "revokedAt",
-        case when k.revoked_at is null then ${isoOf(sql, sql`k.suspended_at`)} end as "suspendedAt",
+        ${isoTime(sql, sql`k.created_at`)} as "createdAt", ${
+      isoTime(sql, sql`k.last_used_at`)
+    } as "lastUsedAt",
+        ${isoTime(sql, sql`k.revoked_at`)} as "revokedAt",
+        case when k.revoked_at is null then ${isoTime(sql, sql`k.suspended_at`)} end as "suspendedAt",
         case when k.limit_until > service_clock() then json_build_object(
-          'perMinute', k.limit_per_minute, 'burst', k.limit_burst, 'until', ${isoOf(sql, sql`k.limit_until`)}
+          'perMinute', k.limit_per_minute, 'burst', k.limit_burst, 'until', ${
+      isoTime(sql, sql`k.limit_until`)
+    }
         ) end as limit,
         exists (select from refusal_total as r where r.key_id = k.id and r.reason = 'key_in_url') as "isExposed"
       from api_key as k
@@ -90,20 +95,20 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
       order by k.id`);
 }
 
-/** A field outside the envelope, and how many leads have it. */
+/** A field that leads contained but the envelope does not define. */
 export interface UnknownField {
   readonly name: string;
+  /** How many of the examined leads have the field. */
   readonly leads: number;
 }
 
-// Bounds what a page reads of a source, and what it shows.
 const examinedMax = 2_000;
 const unknownMax = 100;
 const unknownLengthMax = 100;
 
-/** The most common names under `extra` in a key's newest leads, up to 2,000 of the last 30 days. */
+/** Reads the most common names under `extra` in a key's newest leads: at most 2,000, from the last 30 days. */
 export async function readUnknownFields(pool: Pool, id: string): Promise<UnknownField[]> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ fields: UnknownField[] }[]>`
       select (
         select coalesce(json_agg(u order by u.leads desc, u.name), '[]') from (
@@ -126,21 +131,21 @@ interface Revocation {
   readonly label: string;
   /** ISO 8601, UTC. */
   readonly revokedAt: string;
-  /** It was revoked earlier, at `revokedAt`. */
-  readonly before: boolean;
+  /** Whether the key had been revoked earlier. */
+  readonly wasRevoked: boolean;
 }
 
-/** Revokes a key; `null` when there is none. On return no event of the key can commit (wait_for_commits_of_key). */
+/** Revokes and audits a key; returns `null` if there is none. Afterwards, no event posted with the key can commit. */
 export async function revokeKey(pool: Pool, id: string): Promise<Revocation | null> {
-  const revoked = await ask(pool, (sql) =>
+  const revoked = await query(pool, (sql) =>
     sql`
       with revoked as (
         update api_key set revoked_at = service_clock()
         where id = ${id}::bigint and revoked_at is null
         returning id, tenant_id, surface, label
       )
-      select c.id, ${noted(sql, "key.revoke")} from revoked as c`);
-  const row = await askOne(pool, (sql) =>
+      select c.id, ${auditCall(sql, "key.revoke")} from revoked as c`);
+  const row = await queryOne(pool, (sql) =>
     sql<{ tenant: string; label: string; revoked_at: Date }[]>`
       select t.slug as tenant, k.label, k.revoked_at
       from api_key as k join tenant as t on t.id = k.tenant_id
@@ -150,17 +155,17 @@ export async function revokeKey(pool: Pool, id: string): Promise<Revocation | nu
     tenant: row.tenant,
     label: row.label,
     revokedAt: row.revoked_at.toISOString(),
-    before: revoked.length === 0,
+    wasRevoked: revoked.length === 0,
   };
 }
 
-/** Raises a key's limit until a time, or with `null` ends the raise early. */
+/** Raises a key's limit until a time or, with `null`, restores the published limit; audits the change. */
 export async function limitKey(
   pool: Pool,
   id: string,
   limit: RaisedLimit | null,
 ): Promise<"done" | "revoked" | "not_found"> {
-  const updated = await ask(pool, (sql) =>
+  const updated = await query(pool, (sql) =>
     sql`
       with changed as (
         update api_key set
@@ -169,25 +174,25 @@ export async function limitKey(
         where id = ${id}::bigint and revoked_at is null
         returning id, tenant_id, surface, label
       )
-      select c.id, ${noted(sql, "key.limit")} from changed as c`);
+      select c.id, ${auditCall(sql, "key.limit")} from changed as c`);
   if (updated.length > 0) return "done";
-  const found = await ask(pool, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
+  const found = await query(pool, (sql) => sql`select 1 from api_key where id = ${id}::bigint`);
   return found.length > 0 ? "revoked" : "not_found";
 }
 
-/** A raised limit of a network in CIDR notation. */
 interface ListedIpLimit {
+  /** CIDR notation. */
   readonly network: string;
   readonly limit: RaisedLimit;
 }
 
 /**
- * Raises the limit of every address in a network, audits it, and returns the network without host bits.
+ * Raises the limit for every address in a network, audits the change, and returns the network without host bits.
  *
- * Chosen: the audit names the network, because who raised a limit for whom is what an auditor asks.
+ * Chosen: the audit contains the network, because an auditor needs to know for which clients a limit was raised.
  */
 export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit): Promise<string> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ network: string }[]>`
       with raised as (
         insert into ip_limit (network, per_minute, burst, until)
@@ -206,9 +211,9 @@ export async function limitNetwork(pool: Pool, cidr: string, limit: RaisedLimit)
   return row?.network ?? cidr;
 }
 
-/** Ends a network's raised limit, audits it, and returns the network, or `null` when it had none. */
+/** Removes a network's raised limit, audits the removal, and returns the network, or `null` if it had no raised limit. */
 export async function clearNetwork(pool: Pool, cidr: string): Promise<string | null> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ network: string }[]>`
       with cleared as (delete from ip_limit where network = network(${cidr}::inet) returning network)
       select c.network::text as network, note_audit('ip.clear', c.network::text)
@@ -217,10 +222,10 @@ export async function clearNetwork(pool: Pool, cidr: string): Promise<string | n
 }
 
 export async function listIpLimits(pool: Pool): Promise<ListedIpLimit[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<ListedIpLimit[]>`
       select network::text as network, json_build_object(
-        'perMinute', per_minute, 'burst', burst, 'until', ${isoOf(sql, sql`until`)}
+        'perMinute', per_minute, 'burst', burst, 'until', ${isoTime(sql, sql`until`)}
       ) as limit
       from ip_limit where until > service_clock() order by ip_limit.network`);
 }

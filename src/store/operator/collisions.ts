@@ -1,21 +1,21 @@
-/** Collisions: other leads that arrived under a used Idempotency-Key. */
+/** Reads and settles collisions: leads and submissions posted with the Idempotency-Key of an event with other content. */
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { ask, askOne, countedMax, decide, isoOf, operatorCall } from "./admin_pool.ts";
+import { countedMax, isoTime, operatorCall, query, queryOne, runOperatorCall } from "./admin_pool.ts";
 
-/** `open` until an operator settles the collision or its content is removed. */
+/** A collision is `open` until an operator settles it or its content is removed. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";
 
 /** A collision in a list. Times are ISO 8601, UTC. */
 export interface ListedCollision {
   readonly id: string;
   readonly state: CollisionState;
-  /** Phone or email differ from the event's, so a lead may be lost. */
+  /** Whether the phone or email differs from the event's, or neither can be compared, so that a lead may be lost. */
   readonly otherPerson: boolean;
-  /** When it was accepted or dismissed, or its content removed. */
+  /** When the collision was accepted or dismissed, or when its content was removed. */
   readonly settledAt: string | null;
-  /** The event that it became when it was accepted. */
+  /** The event that an accepted collision became. */
   readonly acceptedEventId: string | null;
   /** The event that has the Idempotency-Key. */
   readonly eventId: string;
@@ -23,31 +23,31 @@ export interface ListedCollision {
   readonly tenant: string;
   readonly source: string;
   readonly idempotencyKey: string | null;
-  /** How often the same content was posted. */
+  /** The number of posts with this content. */
   readonly count: number;
   readonly firstAt: string;
   readonly lastAt: string;
 }
 
-/** A lead or submission as JSON text; `null` after an erasure. */
+/** A lead or submission as JSON text; `null` after its content was removed. */
 interface StoredContent {
   readonly lead: string | null;
-  /** `null` when there was nothing outside the envelope. */
+  /** `null` if there were no fields outside the envelope. */
   readonly extra: string | null;
 }
 
-/** A collision, with the event that has its Idempotency-Key; the content of an accepted one is its event's. */
+/** A collision and, in `accepted`, the event that has its Idempotency-Key. */
 export interface StoredCollision extends ListedCollision, StoredContent {
   readonly raw: string | null;
   readonly accepted: StoredContent & { readonly source: string; readonly receivedAt: string };
 }
 
-// Of collision c, its event e, tenant t, and the key k that posted it.
-const listed = (sql: postgres.Sql) =>
+// The columns of a ListedCollision, from collision c, its event e, its tenant t, and the key k with which it was posted.
+const listedColumns = (sql: postgres.Sql) =>
   sql`c.id, c.event_id as "eventId", e.kind, t.slug as tenant, k.label as source,
     e.idempotency_key as "idempotencyKey", c.count::float8 as count, c.other_person as "otherPerson",
-    c.accepted_event_id as "acceptedEventId", ${isoOf(sql, sql`c.first_at`)} as "firstAt",
-    ${isoOf(sql, sql`c.last_at`)} as "lastAt", ${isoOf(sql, sql`c.settled_at`)} as "settledAt",
+    c.accepted_event_id as "acceptedEventId", ${isoTime(sql, sql`c.first_at`)} as "firstAt",
+    ${isoTime(sql, sql`c.last_at`)} as "lastAt", ${isoTime(sql, sql`c.settled_at`)} as "settledAt",
     case
       when c.settled_at is null then 'open'
       when c.content_digest is null then 'erased'
@@ -59,19 +59,19 @@ interface CollisionFilter {
   /** `null`: all tenants. */
   readonly tenantId: number | null;
   readonly isOpen: boolean;
-  /** Only those of another person than the event's. */
+  /** Whether to select only collisions for which `otherPerson` is true. */
   readonly otherPerson: boolean;
   readonly limit: number;
 }
 
-/** Collisions, newest first. */
+/** Lists collisions, newest first. */
 export async function listCollisions(
   pool: Pool,
   { tenantId, isOpen, otherPerson, limit }: CollisionFilter,
 ): Promise<ListedCollision[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<ListedCollision[]>`
-      select ${listed(sql)}
+      select ${listedColumns(sql)}
       from collision as c
       join event as e on e.event_id = c.event_id
       join tenant as t on t.id = e.tenant_id
@@ -82,7 +82,6 @@ export async function listCollisions(
       limit ${limit}`);
 }
 
-/** Open collisions of another person by tenant and source, with the newest. */
 export interface OpenCollisions {
   readonly tenant: string;
   readonly source: string;
@@ -90,9 +89,9 @@ export interface OpenCollisions {
   readonly newestId: string;
 }
 
-/** Open collisions of another person by tenant and source, most first, among the newest ten thousand. */
+/** Counts the newest ten thousand open collisions with another person's event by tenant and source, highest count first. */
 export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<OpenCollisions[]>`
       select t.slug as tenant, k.label as source, count(*)::int as count, max(c.id)::text as "newestId"
       from (
@@ -105,13 +104,13 @@ export async function readOpenCollisions(pool: Pool): Promise<OpenCollisions[]> 
       order by count(*) desc, t.slug, k.label`);
 }
 
-/** `busy`: an erasure or a revocation of its key is under way; retry. `unknown`: no such collision. */
+/** `busy`: an erasure or a revocation of the collision's key is in progress; retry. `unknown`: no such collision. */
 type CollisionAcceptance =
   | { readonly kind: "accepted" | "already"; readonly eventId: string }
   | { readonly kind: "erased" | "busy" | "unknown" };
 
 /**
- * Makes a collision an event of its own and audits it. `address` is the console's client, `null` for ctl.
+ * Accepts a collision as an event and audits it. `address` is the console client's address, `null` for ctl.
  *
  * Source: DECISIONS, Decided since (A collision accepted by an operator).
  */
@@ -120,7 +119,7 @@ export async function acceptCollision(
   id: string,
   address: string | null,
 ): Promise<CollisionAcceptance> {
-  const row = await askOne(pool, (sql) => {
+  const row = await queryOne(pool, (sql) => {
     const accept = operatorCall(sql, address, "accept_collision", sql`${id}::bigint`);
     return sql<{ outcome: CollisionAcceptance["kind"]; event_id: string | null }[]>`select * from ${accept}`;
   });
@@ -129,7 +128,7 @@ export async function acceptCollision(
   return kind === "accepted" || kind === "already" ? { kind, eventId: eventId ?? "" } : { kind };
 }
 
-/** `already`: it was settled before, or its content is gone. */
+/** `already`: the collision was settled before, or its content was removed. */
 type CollisionDismissal = "dismissed" | "already" | "unknown";
 
 /** Dismisses a collision and audits it; `address` as in {@linkcode acceptCollision}. */
@@ -138,18 +137,19 @@ export async function dismissCollision(
   id: string,
   address: string | null,
 ): Promise<CollisionDismissal> {
-  return await decide(pool, address, "dismiss_collision", (sql) => sql`${id}::bigint`);
+  return await runOperatorCall(pool, address, "dismiss_collision", (sql) => sql`${id}::bigint`);
 }
 
+/** Reads a collision. If it was accepted, its content is read from the event that it became. */
 export async function readCollision(pool: Pool, id: string): Promise<StoredCollision | null> {
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<StoredCollision[]>`
       select
-        ${listed(sql)}, coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra,
+        ${listedColumns(sql)}, coalesce(c.lead, a.lead)::text as lead, coalesce(c.extra, a.extra) as extra,
         coalesce(c.raw, a.raw) as raw,
         json_build_object(
           'source', f.label, 'receivedAt', ${
-      isoOf(sql, sql`e.received_at`)
+      isoTime(sql, sql`e.received_at`)
     }, 'lead', e.lead::text, 'extra', e.extra
         ) as accepted
       from collision as c

@@ -1,5 +1,5 @@
 import type { Pool } from "../pool.ts";
-import { ask, askOne, type BoundedCount, boundedCount, countedMax, isoOf } from "./admin_pool.ts";
+import { type BoundedCount, boundedCount, countedMax, isoTime, query, queryOne } from "./admin_pool.ts";
 
 /** A dead letter in a list, without content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {
@@ -13,17 +13,17 @@ export interface ListedDeadLetter {
   readonly attemptsMade: number;
 }
 
-/** Dead letters of one tenant or, with `null`, of all, newest events first. */
+/** Lists the dead letters for one tenant or, with `null`, for all tenants, newest events first. */
 export async function listDeadLetters(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },
 ): Promise<ListedDeadLetter[]> {
-  return await ask(pool, (sql) => {
+  return await query(pool, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`where d.tenant_id = ${filter.tenantId}`;
     return sql<ListedDeadLetter[]>`
       select
         d.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, d.reason,
-        ${isoOf(sql, sql`e.received_at`)} as "receivedAt", ${isoOf(sql, sql`d.died_at`)} as "diedAt",
+        ${isoTime(sql, sql`e.received_at`)} as "receivedAt", ${isoTime(sql, sql`d.died_at`)} as "diedAt",
         (select count(*)::int from attempt as a where a.event_id = d.event_id) as "attemptsMade"
       from (
         select * from dead_letter as d ${ofTenant} order by d.event_id desc limit ${filter.limit}
@@ -35,13 +35,13 @@ export async function listDeadLetters(
   });
 }
 
-/** Makes dead letters pending, audits it, and returns the ids that were dead; `address` is the console's client. */
+/** Replays and audits those of the events that are dead letters, and returns their ids. */
 export async function replayDead(
   pool: Pool,
   eventIds: readonly string[],
   address: string | null = null,
 ): Promise<string[]> {
-  const rows = await ask(pool, (sql) => {
+  const rows = await query(pool, (sql) => {
     const ids = [...eventIds];
     const replayed = address === null
       ? sql`replay_dead_as(${ids})`
@@ -53,13 +53,13 @@ export async function replayDead(
   return rows.map((row) => row.event_id);
 }
 
-// Bounds the rows that one statement locks, and the work that one failure loses.
+// Bounds the rows that a replay locks in one statement, and the work that a failure undoes.
 const batchRows = 1_000;
 
-/** The ids of dead letters of one tenant or of all, in batches by id, so that one that dies again does not return. */
+/** Reads the ids of dead letters in batches, in ascending order, so that an event that dies again is not read twice. */
 export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGenerator<string[]> {
   for (let afterId = "";;) {
-    const rows = await ask(pool, (sql) =>
+    const rows = await query(pool, (sql) =>
       sql<{ event_id: string }[]>`
         select d.event_id from dead_letter as d
         where d.event_id > ${afterId} ${tenantId === null ? sql`` : sql`and d.tenant_id = ${tenantId}`}
@@ -73,9 +73,9 @@ export async function* deadBatches(pool: Pool, tenantId: number | null): AsyncGe
   }
 }
 
-/** The number of dead letters of one tenant or of all, up to a bound. */
+/** Counts the dead letters for one tenant or, with `null`, for all tenants, up to {@linkcode countedMax}. */
 export async function countDead(pool: Pool, tenantId: number | null): Promise<BoundedCount> {
-  const row = await askOne(pool, (sql) => {
+  const row = await queryOne(pool, (sql) => {
     const ofTenant = tenantId === null ? sql`` : sql`where d.tenant_id = ${tenantId}`;
     return sql<{ count: number }[]>`
       select count(*)::int from (select from dead_letter as d ${ofTenant} limit ${countedMax + 1}) as d`;

@@ -1,15 +1,15 @@
-/** Removes what is stored of a person. Each call is one short transaction; searching only reads. */
+/** Finds and erases a person's data, one event or collision per transaction. */
 
 import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
-import { ask, askOne } from "./admin_pool.ts";
+import { query, queryOne } from "./admin_pool.ts";
 
-/** The delivery state of the erased event. */
+/** The delivery state of an event before its erasure. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";
 
-/** An event, or a collision of it, that may be the person's. */
+/** An event or a collision that may contain the person's data. */
 export interface Candidate {
   readonly eventId: string;
   readonly texts: StoredTexts;
@@ -20,12 +20,12 @@ export interface CollisionCandidate extends Candidate {
 }
 
 interface Batch<Found> {
-  /** Continue after it; `null` at the end. */
+  /** The last id examined, after which to continue; `null` at the end. */
   readonly edge: string | null;
   readonly found: readonly Found[];
 }
 
-// Bounds what one statement reads; bodies have up to 64 KiB, seldom over 1 KiB.
+// Bounds what one statement reads; a body has up to 64 KiB, rarely over 1 KiB.
 const pageRows = 2_000;
 
 interface TextsRow {
@@ -37,7 +37,7 @@ interface TextsRow {
   readonly contact?: string | null;
 }
 
-function candidate(row: TextsRow): Candidate {
+function toCandidate(row: TextsRow): Candidate {
   const { lead, extra, raw, contact = null, idempotency_key: idempotencyKey = null } = row;
   return { eventId: row.event_id, texts: { lead, extra, raw, contact, idempotencyKey } };
 }
@@ -46,37 +46,37 @@ export async function findCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
 ): Promise<Batch<Candidate>> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<(TextsRow & { edge: string })[]>`
       select * from erase_candidates(${after}, ${pageRows}, ${pattern})`);
-  return { edge: rows[0]?.edge ?? null, found: rows.filter((row) => row.event_id !== null).map(candidate) };
+  return { edge: rows[0]?.edge ?? null, found: rows.filter((row) => row.event_id !== null).map(toCandidate) };
 }
 
 export async function findCollisionCandidates(
   pool: Pool,
   { after, pattern }: { readonly after: string; readonly pattern: string },
 ): Promise<Batch<CollisionCandidate>> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<(TextsRow & { edge: string; id: string })[]>`
       select * from erase_candidate_collisions(${after}::bigint, ${pageRows}, ${pattern})`);
   return {
     edge: rows[0]?.edge ?? null,
-    found: rows.filter((row) => row.id !== null).map((row) => ({ ...candidate(row), id: row.id })),
+    found: rows.filter((row) => row.id !== null).map((row) => ({ ...toCandidate(row), id: row.id })),
   };
 }
 
-/** The collisions of an event whose content is not removed. */
+/** Reads the collisions under an event's Idempotency-Key whose content is still stored. */
 export async function readCollisionsOf(pool: Pool, eventId: string): Promise<CollisionCandidate[]> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<(TextsRow & { id: string })[]>`
       select c.id, c.event_id, c.lead::text as lead, c.extra, c.raw
       from collision as c where c.event_id = ${eventId} and c.content_digest is not null order by c.id`);
-  return rows.map((row) => ({ ...candidate(row), id: row.id }));
+  return rows.map((row) => ({ ...toCandidate(row), id: row.id }));
 }
 
-/** Whether an event exists, and whether its content is still there. */
+/** Returns whether an event's content is still stored, or `null` if there is no such event. */
 export async function findEvent(pool: Pool, eventId: string): Promise<"stored" | "removed" | null> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ removed: boolean }[]>`
       select e.removed_at is not null as removed from event as e where e.event_id = ${eventId}`);
   if (row === null) return null;
@@ -85,31 +85,31 @@ export async function findEvent(pool: Pool, eventId: string): Promise<"stored" |
 
 type Erased =
   | { readonly kind: "erased"; readonly state: ErasedState; readonly collisions: number }
-  /** Its content was removed before; `collisions` are removed now. */
+  /** The event's content was removed earlier. `collisions` counts the collisions that this call erased. */
   | { readonly kind: "gone"; readonly collisions: number }
-  /** A new collision was not judged; nothing was erased. */
+  /** The event has a collision that the caller has not reviewed; nothing was erased. */
   | { readonly kind: "changed" };
 
 /**
- * How long a tombstone outlives the erasure, until whatever had arrived by its end is committed or refused: the
- * request's bound, the commit's deadline, and 30 s for a stalled server.
+ * How long tombstones outlive the run, because posts that arrived before its end may be committed later: a request's
+ * time limit, a commit's deadline, and 30 s for a stalled server.
  */
-const aliveMs = limits.requestTimeoutMs + 10_000 + 30_000;
-// Tombstones' lease while the run goes on, longer than any statement of it; an interrupted run lets go then.
+const tombstoneMs = limits.requestTimeoutMs + 10_000 + 30_000;
+// How long after the last renewal new posts are erased if the run is interrupted. Longer than any statement of the run.
 const leaseMs = 30_000;
 const renewAfterMs = 5_000;
-// How long before a run an event may have been accepted that commits after its start; batches are given up after 9 s.
+// An event that was accepted at most this long before the start may commit after it; batches time out after 9 s.
 const batchMsMax = 10_000;
 
 /**
  * One run of `ctl erase`.
  *
- * It audits its start, each erased event's id with the erasure itself (to repeat it on a restored older copy), and
- * the counts at its end; an interrupted run has no last row.
+ * The run audits its start, the id of each erased event (to repeat the erasure on a restored older copy), and the counts
+ * at its end; an interrupted run has no last audit row.
  *
- * To also erase what is accepted meanwhile, it scans all that is stored, registers tombstones that the intake checks
- * with every batch, waits for the batches that missed them, and scans what was accepted since the start. Tombstones
- * outlive the run for posts that had arrived but not committed.
+ * To also erase what is accepted during the run, `ctl erase` scans all events, registers tombstones that the intake
+ * checks with every batch, waits for the batches that missed them, and scans the events accepted since the start. The
+ * tombstones outlive the run to cover posts that had arrived but were not committed.
  */
 export class ErasureRun {
   readonly #pool: Pool;
@@ -117,80 +117,81 @@ export class ErasureRun {
   readonly #subject: string | null;
   readonly #contacts: readonly string[];
   readonly #counts = new Map<string, number>([["events", 0], ["collisions", 0]]);
-  /** When the tombstones were registered; before that there is nothing to renew. */
+  /** When the tombstones were last registered; infinite before the first registration. */
   #registeredAtMs = Number.POSITIVE_INFINITY;
-  /** Events committed before the start have ids up to this. */
-  readonly begunAt: string;
-  /** Events committed later have ids after this. */
-  readonly since: string;
+  /** Every event committed before the start has a lower id. */
+  readonly startId: string;
+  /** Every event committed after the start has a higher id. */
+  readonly rescanAfterId: string;
 
   private constructor(
     pool: Pool,
     run: {
       readonly subject: string | null;
       readonly contacts: readonly string[];
-      readonly begunAt: string;
-      readonly since: string;
+      readonly startId: string;
+      readonly rescanAfterId: string;
     },
   ) {
     this.#pool = pool;
     this.#subject = run.subject;
     this.#contacts = run.contacts;
-    this.begunAt = run.begunAt;
-    this.since = run.since;
+    this.startId = run.startId;
+    this.rescanAfterId = run.rescanAfterId;
   }
 
-  /** Starts a run. `subject` is for the audit: an event's id, or `null` for a person, who is not named. */
-  static async begin(
+  /** Starts a run. `subject` is the event's id for the audit, or `null` to erase a person, whom the audit does not name. */
+  static async start(
     pool: Pool,
     { subject, contacts }: { readonly subject: string | null; readonly contacts: readonly string[] },
   ): Promise<ErasureRun> {
-    const row = await askOne(pool, (sql) =>
-      sql<{ begun_at: string; since: string }[]>`
-        select event_id_at(service_clock()) as begun_at,
-          event_id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as since,
+    const row = await queryOne(pool, (sql) =>
+      sql<{ start_id: string; rescan_after_id: string }[]>`
+        select event_id_at(service_clock()) as start_id,
+          event_id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as rescan_after_id,
           note_audit('person.erase_begin', ${subject ?? "a person"})`);
-    return new ErasureRun(pool, { subject, contacts, begunAt: row?.begun_at ?? "", since: row?.since ?? "" });
+    const { start_id: startId = "", rescan_after_id: rescanAfterId = "" } = row ?? {};
+    return new ErasureRun(pool, { subject, contacts, startId, rescanAfterId });
   }
 
-  /** Erases the person's posts with their commit from now on; other commits have ids up to the one returned. */
+  /** Makes the intake erase the person's posts as they commit. Events committed earlier have ids up to the returned one. */
   async watch(): Promise<string> {
     await this.#register();
-    await ask(this.#pool, (sql) => sql`select wait_for_batches()`);
-    const row = await askOne(
+    await query(this.#pool, (sql) => sql`select wait_for_batches()`);
+    const row = await queryOne(
       this.#pool,
       (sql) => sql<{ now: string }[]>`select event_id_at(service_clock()) as now`,
     );
     return row?.now ?? "";
   }
 
-  /** Call it now and then to renew the watch until {@linkcode end}. */
-  async hold(): Promise<void> {
+  /** Renews the tombstones if necessary; call this regularly until {@linkcode end}. */
+  async renewWatch(): Promise<void> {
     if (performance.now() - this.#registeredAtMs >= renewAfterMs) await this.#register();
   }
 
   async #register(): Promise<void> {
     this.#registeredAtMs = performance.now();
-    await ask(
+    await query(
       this.#pool,
-      (sql) => sql`select register_erasure(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${aliveMs})`,
+      (sql) => sql`select register_erasure(${this.#id}, ${[...this.#contacts]}, ${leaseMs}, ${tombstoneMs})`,
     );
   }
 
-  /** Erases an event. `seen` are its judged collisions, `kept` those that stay; with `seen` null all go. */
-  async event(
+  /** Erases and audits an event. `reviewed` lists its reviewed collisions (`null`: erase all), `kept` those that stay. */
+  async eraseEvent(
     eventId: string,
-    collisions: { readonly seen: readonly string[] | null; readonly kept: readonly string[] },
+    collisions: { readonly reviewed: readonly string[] | null; readonly kept: readonly string[] },
   ): Promise<Erased> {
-    const seen = collisions.seen === null ? null : [...collisions.seen];
+    const reviewed = collisions.reviewed === null ? null : [...collisions.reviewed];
     const kept = collisions.kept.length === 0 ? null : JSON.stringify({ kept: collisions.kept });
-    const row = await askOne(
+    const row = await queryOne(
       this.#pool,
       (sql) =>
         sql<{ outcome: Erased["kind"]; state: ErasedState; collisions: number }[]>`
         with erased as materialized (
           select * from erase_event(
-            p_event_id => ${eventId}, p_seen => ${seen}::bigint[], p_kept => ${[
+            p_event_id => ${eventId}, p_seen => ${reviewed}::bigint[], p_kept => ${[
           ...collisions.kept,
         ]}::bigint[])
         )
@@ -201,38 +202,38 @@ export class ErasureRun {
     if (row === null) return { kind: "gone", collisions: 0 };
     const { outcome: kind, state } = row;
     if (kind === "changed") return { kind };
-    this.#count("collisions", row.collisions);
+    this.#add("collisions", row.collisions);
     if (kind === "gone") return { kind, collisions: row.collisions };
-    this.#count("events", 1);
-    this.#count(state, 1);
+    this.#add("events", 1);
+    this.#add(state, 1);
     return { kind, state, collisions: row.collisions };
   }
 
-  /** Erases a collision but not its event; `false` when its content was gone. */
-  async collision(id: string): Promise<boolean> {
-    const row = await askOne(this.#pool, (sql) =>
+  /** Erases and audits a collision but not its event; returns `false` if its content was removed earlier. */
+  async eraseCollision(id: string): Promise<boolean> {
+    const row = await queryOne(this.#pool, (sql) =>
       sql<{ erased: boolean }[]>`
         with one as materialized (select erase_collision(${id}::bigint) as erased)
         select o.erased, case when o.erased then note_audit('collision.erase', ${id}) end from one as o`);
     if (row?.erased !== true) return false;
-    this.#count("collisions", 1);
+    this.#add("collisions", 1);
     return true;
   }
 
-  #count(what: string, more: number): void {
-    this.#counts.set(what, (this.#counts.get(what) ?? 0) + more);
+  #add(kind: string, count: number): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + count);
   }
 
   /**
-   * Audits the counts, without the address or number or a digest of it, and returns the end of the erasure, ISO 8601:
-   * posts that arrived until then are erased even if accepted later; later ones are new leads.
+   * Audits the counts, without the person's contacts, and returns the end of the erasure, ISO 8601. Posts that arrived
+   * before the end are erased even if they are accepted later; posts that arrive later are new leads.
    */
   async end(): Promise<string> {
     const counts = Object.fromEntries(this.#counts);
     const subject = this.#subject ?? String(counts.events);
-    const row = await askOne(this.#pool, (sql) =>
+    const row = await queryOne(this.#pool, (sql) =>
       sql<{ ended_at: Date }[]>`
-        select register_erasure(${this.#id}, ${[...this.#contacts]}, 0, ${aliveMs}) as ended_at,
+        select register_erasure(${this.#id}, ${[...this.#contacts]}, 0, ${tombstoneMs}) as ended_at,
           note_audit('person.erase', ${subject}, ${JSON.stringify(counts)}::text::json)`);
     return row?.ended_at.toISOString() ?? "";
   }

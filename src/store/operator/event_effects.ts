@@ -1,32 +1,32 @@
-/** The effects of an event, one per recipient, and sending an event again. */
+/** Reads the effects of events, and sends events again. */
 
-import { ask, decide, isoOf } from "./admin_pool.ts";
+import { isoTime, query, runOperatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** One effect; times are ISO 8601, UTC. */
+/** An event's effect for one recipient. Times are ISO 8601, UTC. */
 export interface ShownEffect {
   readonly effect: string;
-  /** A webhook's host or a mail address, never a path or a secret; `null` when its route is gone or has changed. */
+  /** A webhook's host or a masked email address; `null` if the route was removed or changed later. */
   readonly target: string | null;
   readonly state: "waiting" | "busy" | "done" | "failed";
-  /** While it is busy: its lease's end. */
+  /** When the lease of a busy effect ends. */
   readonly busyUntil: string | null;
-  /** The recipient's last response; `null` once the event's content is removed. */
+  /** The status of the recipient's last response; `null` after the event's content was removed. */
   readonly status: number | null;
-  /** The start of its body, in one line. */
+  /** The start of that response's body, in one line. */
   readonly answer: string | null;
   readonly reason: string | null;
   readonly attempts: number;
   readonly settledAt: string | null;
 }
 
-/** The effects of each event, in the order of the ids. */
+/** Reads the effects of each event, in the order of `eventIds`. */
 export async function readEffects(pool: Pool, eventIds: readonly string[]): Promise<ShownEffect[][]> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<(ShownEffect & { place: number })[]>`
       select i.place::int, f.effect, f.target, f.state, f.status, f.answer, f.reason, f.attempts,
-        ${isoOf(sql, sql`f.busy_until`)} as "busyUntil",
-        ${isoOf(sql, sql`f.settled_at`)} as "settledAt"
+        ${isoTime(sql, sql`f.busy_until`)} as "busyUntil",
+        ${isoTime(sql, sql`f.settled_at`)} as "settledAt"
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, place)
       cross join lateral effects_of(i.event_id) as f`);
   return eventIds.map((_, index) =>
@@ -34,30 +34,31 @@ export async function readEffects(pool: Pool, eventIds: readonly string[]): Prom
   );
 }
 
-/** The display name of a kind of destination: `CRM`, `Email`. */
+/** Returns the display name for a kind of destination, such as `CRM` or `Email`. */
 export function effectName(kind: string): string {
   return kind.length <= 3 ? kind.toUpperCase() : `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
 }
 
-/** The outcome of {@linkcode sendAgain}; all but `sent` change nothing. */
+/** The outcome of {@linkcode sendAgain}. The event is sent again only after `sent`. */
 export type SentAgain =
   | "sent"
-  /** It is being sent or was never delivered. */
+  /** The event is pending or being sent. */
   | "waiting"
-  /** It was sent after the operator looked. */
+  /** An attempt was made after the last one that the operator saw. */
   | "already"
   | "dead"
   | "held"
   | "erased"
   | "sandbox"
   | "no_route"
-  /** No route of that kind takes it. */
+  /** No route of that kind receives the event. */
   | "no_effect"
   | "unknown";
 
 /**
- * Sends a delivered event again, to all recipients or one kind, and audits it. `address` is the console's client,
- * `null` for ctl. `seen` is the last attempt's number that the operator saw; a later one gives `already`.
+ * Sends a delivered event again, to all recipients or those of the kind `effect`, and audits the call. `seen` is the
+ * number of the last attempt that the operator saw, or `null` to skip that check. `address` is the console client's
+ * address, `null` for ctl.
  */
 export async function sendAgain(
   pool: Pool,
@@ -68,5 +69,10 @@ export async function sendAgain(
     readonly address: string | null;
   },
 ): Promise<SentAgain> {
-  return await decide(pool, address, "send_again", (sql) => sql`${eventId}, ${effect}, ${seen}::int`);
+  return await runOperatorCall(
+    pool,
+    address,
+    "send_again",
+    (sql) => sql`${eventId}, ${effect}, ${seen}::int`,
+  );
 }

@@ -1,28 +1,27 @@
 import type postgres from "postgres";
-import { ask, isoOf } from "./admin_pool.ts";
+import { isoTime, query } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { snakeCased } from "./snake_case.ts";
 
-/** `sending`: claimed; `held`: waits for release; `erased`: content removed before delivery. */
+/** `sending`: claimed; `held`: held as spam and not released; `erased`: the content was removed before delivery. */
 export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead" | "erased";
 
-/** One delivery attempt. */
 export interface Attempt {
-  /** From 1; a replay continues the count. */
+  /** The attempt's number, from 1; a replay continues the count. */
   readonly number: number;
-  /** When it began or, for a lost one, when the loss was found; ISO 8601, UTC. */
+  /** When the attempt started or, if it was lost, when the loss was detected; ISO 8601, UTC. */
   readonly at: string;
-  /** `lost`: the process that made it ended. */
+  /** `lost`: the sending process ended before it recorded an outcome. */
   readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number | null;
-  /** Whether it counts towards the maximum of attempts. */
+  /** Whether the attempt counts towards the maximum. */
   readonly spent: boolean;
 }
 
-/** An event's delivery; times are ISO 8601, UTC. */
+/** The state of an event's delivery. Times are ISO 8601, UTC. */
 type Delivery =
   & { readonly attempts: readonly Attempt[] }
   & (
@@ -41,7 +40,7 @@ interface DeliveryRow {
   attempts: Attempt[];
 }
 
-// Of outbox row o, dead letter d, held submission s, and event r without content.
+// A DeliveryState, from outbox row o, dead letter d, held submission s, and event r without content.
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
@@ -54,20 +53,20 @@ const stateOf = (sql: postgres.Sql) =>
     else 'delivered'
   end`;
 
-/** The states of events, in the order of their ids. */
+/** Reads the states of events, in the order of `eventIds`. */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
   return (await readDeliveries(pool, eventIds)).map(({ state }) => state);
 }
 
-/** The deliveries of existing events, in the order of the ids. */
+/** Reads the deliveries of existing events, in the order of `eventIds`. */
 async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<Delivery[]> {
-  const rows = await ask(pool, (sql) => {
+  const rows = await query(pool, (sql) => {
     return sql<DeliveryRow[]>`
       select
         ${stateOf(sql)} as state,
-        ${isoOf(sql, sql`o.due_at`)} as "dueAt",
-        ${isoOf(sql, sql`o.lease_until`)} as "leaseUntil",
-        ${isoOf(sql, sql`d.died_at`)} as "diedAt",
+        ${isoTime(sql, sql`o.due_at`)} as "dueAt",
+        ${isoTime(sql, sql`o.lease_until`)} as "leaseUntil",
+        ${isoTime(sql, sql`d.died_at`)} as "diedAt",
         case
           when d.event_id is not null then d.reason
           when not t.sandbox and not t.has_route then 'no_route'
@@ -77,7 +76,7 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
           (
             select json_agg(
               json_build_object(
-                'number', a.number, 'at', ${isoOf(sql, sql`a.at`)}, 'outcome', a.outcome,
+                'number', a.number, 'at', ${isoTime(sql, sql`a.at`)}, 'outcome', a.outcome,
                 'status', a.status, 'reason', a.reason, 'durationMs', a.duration_ms, 'spent', a.spent
               )
               order by a.number
@@ -117,86 +116,84 @@ export interface ListedEvent {
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
-  /** ISO 8601, UTC, as in the acknowledgement. */
+  /** ISO 8601, UTC, as in the acknowledgment. */
   readonly receivedAt: string;
   readonly flags: readonly string[];
   readonly idempotencyKey: string | null;
   readonly state: DeliveryState;
 }
 
-/** The spam verdict on a submission, and what operators did about it; times are ISO 8601, UTC. */
-interface FoundSubmission {
+/** The spam verdict on a submission, and operators' decisions about the submission. Times are ISO 8601, UTC. */
+interface SubmissionReview {
   readonly formKey: string;
   readonly verdict: SubmissionVerdict;
   readonly score: number;
   readonly reasons: readonly string[];
   readonly releasedAt: string | null;
-  /** When an operator chose to keep it held. */
+  /** When an operator dismissed the submission. */
   readonly dismissedAt: string | null;
   readonly label: "ham" | "spam" | null;
-  /** The last four digits of its phone number. */
+  /** The last four digits of the phone number. */
   readonly phoneEnd: string | null;
 }
 
-/** A whole event; its texts are `null` once its content is removed. */
+/** An event with its content; the content is `null` after its removal. */
 export interface StoredEvent extends ListedEvent {
-  /** `at` is ISO 8601, UTC; `null` while the content is there. */
+  /** Why and when (ISO 8601, UTC) the content was removed; `null` while the content is stored. */
   readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
-  /** The key that posted it. */
+  /** The id of the key with which the event was posted. */
   readonly keyId: string;
   readonly last4: string;
   readonly keyRevokedAt: string | null;
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
-  /** `k`, `K`: repeats are found by Idempotency-Key; `c`, `C`: by content. */
+  /** How duplicates are detected: `k` and `K` by Idempotency-Key, `c` and `C` by content. */
   readonly dedupeSpace: string;
-  /** The collision that an operator accepted as this event, and its first event. */
+  /** The collision that an operator accepted as this event, and the event that has its Idempotency-Key. */
   readonly acceptedFrom: { readonly collision: string; readonly eventId: string } | null;
-  /** Collisions under its Idempotency-Key, earliest first. */
+  /** The first collisions under the event's Idempotency-Key, earliest first. */
   readonly collisions: readonly {
     readonly id: string;
     readonly firstAt: string;
     readonly count: number;
-    /** The event that it became if accepted. */
+    /** The event that an accepted collision became. */
     readonly acceptedEventId: string | null;
   }[];
-  readonly found: FoundSubmission | null;
-  /** The normalized lead as JSON text. */
+  readonly submission: SubmissionReview | null;
+  /** The normalized lead or the submission's fields, as JSON text. */
   readonly lead: string | null;
-  /** JSON text of an object; `null` when there was nothing outside the envelope. */
+  /** The text of a JSON object; `null` if there were no fields outside the envelope. */
   readonly extra: string | null;
   readonly raw: string | null;
 }
 
 type EventRow = Omit<ListedEvent, "state">;
 
-// Of event e, its tenant t and key k.
-const listed = (sql: postgres.Sql) =>
+// The columns of an EventRow, from event e, its tenant t and its key k.
+const listedColumns = (sql: postgres.Sql) =>
   sql`e.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, e.flags,
-    e.idempotency_key as "idempotencyKey", ${isoOf(sql, sql`e.received_at`)} as "receivedAt"`;
+    e.idempotency_key as "idempotencyKey", ${isoTime(sql, sql`e.received_at`)} as "receivedAt"`;
 
-/** `null` does not filter. */
+/** Selects events; a member that is `null` selects all. */
 interface EventFilter {
   readonly tenantId: number | null;
-  readonly kind: ListedEvent["kind"] | null;
   /** ISO 8601. */
   readonly since: string | null;
   readonly limit: number;
 }
 
-/** Leads and submissions, newest first: ids sort by acceptance, so it scans the primary key backwards. */
+/** Lists leads and submissions, newest first. */
 export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
-  const rows = await ask(pool, (sql) => {
+  const rows = await query(pool, (sql) => {
     const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
-    const ofKind = filter.kind === null ? sql`` : sql`and e.kind = ${filter.kind}`;
     const since = filter.since === null
       ? sql``
       : sql`and e.event_id >= event_id_at(${filter.since}::timestamptz)`;
     return sql<EventRow[]>`
-      select ${listed(sql)}
+      select ${listedColumns(sql)}
       from (
-        select * from event as e where true ${ofKind} ${ofTenant} ${since}
+        select * from event as e where true ${ofTenant} ${since}
         order by e.event_id desc limit ${filter.limit}
       ) as e
       join tenant as t on t.id = e.tenant_id
@@ -209,23 +206,23 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
 
 const collisionsMax = 50;
 
-/** The events with these ids, `null` where there is none; `withRaw: false` leaves out the body as posted. */
+/** Reads the events with these ids, in order; `null` for an unknown id. `withRaw: false` omits the posted bodies. */
 export async function readEvents(
   pool: Pool,
   eventIds: readonly string[],
   { withRaw }: { readonly withRaw: boolean } = { withRaw: true },
 ): Promise<(StoredEvent | null)[]> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<Omit<StoredEvent, "state" | "delivery">[]>`
       select
-        ${listed(sql)}, k.id::text as "keyId", k.last4, ${
-      isoOf(sql, sql`k.revoked_at`)
+        ${listedColumns(sql)}, k.id::text as "keyId", k.last4, ${
+      isoTime(sql, sql`k.revoked_at`)
     } as "keyRevokedAt", t.sandbox,
         t.has_route as "hasRoute", e.dedupe_space::text as "dedupeSpace", e.lead::text as lead, e.extra, ${
       withRaw ? sql`e.raw` : sql`null::text as raw`
     },
         case when e.removed_by is not null and e.removed_at is not null then json_build_object(
-          'by', e.removed_by, 'at', ${isoOf(sql, sql`e.removed_at`)}
+          'by', e.removed_by, 'at', ${isoTime(sql, sql`e.removed_at`)}
         ) end as removed,
         (
           select json_build_object('collision', c.id::text, 'eventId', c.event_id)
@@ -234,7 +231,7 @@ export async function readEvents(
         (
           select coalesce(json_agg(
             json_build_object(
-              'id', c.id::text, 'firstAt', ${isoOf(sql, sql`c.first_at`)}, 'count', c.count,
+              'id', c.id::text, 'firstAt', ${isoTime(sql, sql`c.first_at`)}, 'count', c.count,
               'acceptedEventId', c.accepted_event_id
             ) order by c.id
           ), '[]')
@@ -244,11 +241,11 @@ export async function readEvents(
         ) as collisions,
         case when f.form_key is not null then json_build_object(
           'formKey', f.form_key, 'verdict', s.verdict, 'score', s.score, 'reasons', s.reasons,
-          'releasedAt', ${isoOf(sql, sql`s.released_at`)},
+          'releasedAt', ${isoTime(sql, sql`s.released_at`)},
           'dismissedAt',
-          case when e.lead is not null then ${isoOf(sql, sql`s.dismissed_at`)} end,
+          case when e.lead is not null then ${isoTime(sql, sql`s.dismissed_at`)} end,
           'label', s.label, 'phoneEnd', right(s.phone, 4)
-        ) end as found
+        ) end as submission
       from event as e
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id
@@ -265,21 +262,21 @@ export async function readEvents(
   return eventIds.map((id) => events.get(id) ?? null);
 }
 
-/** The JSON members of an event that hold no content. */
+/** Returns an event's JSON members, without its content. */
 export function summaryJson(
   { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey }: Omit<ListedEvent, "state">,
 ) {
   return snakeCased({ eventId, kind, tenant, source, receivedAt, flags, idempotencyKey });
 }
 
-/** The JSON members of the spam verdict; none for a lead. */
-export function verdictJson({ found }: StoredEvent) {
-  if (found === null) return {};
-  const { phoneEnd: _, label: __, ...rest } = found;
+/** Returns the JSON members about a submission's spam verdict; none for a lead. */
+export function verdictJson({ submission }: StoredEvent) {
+  if (submission === null) return {};
+  const { phoneEnd: _, label: __, ...rest } = submission;
   return snakeCased(rest);
 }
 
-/** The JSON members that link an accepted collision and its events. */
+/** Returns the JSON members about accepted collisions: the one that became this event, and those under its key. */
 export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
   const accepted = collisions.filter(({ acceptedEventId }) => acceptedEventId !== null);
   return snakeCased({
@@ -293,12 +290,12 @@ export function acceptedJson({ acceptedFrom, collisions }: StoredEvent) {
   });
 }
 
-/** How the content of an event was removed, in a word. */
-export function removalWord({ removed }: StoredEvent): "erased" | "expired" {
+/** Returns why an event's content was removed: `erased` by an operator, or `expired`. */
+export function removalKind({ removed }: StoredEvent): "erased" | "expired" {
   return removed?.by === "retention" ? "expired" : "erased";
 }
 
-/** The JSON members about the removal of the content; none while it is there. */
+/** Returns the JSON members about the removal of the content; none while the content is stored. */
 export function removedJson(event: StoredEvent) {
-  return event.lead === null ? { content: removalWord(event), removed_at: event.removed?.at ?? null } : {};
+  return event.lead === null ? { content: removalKind(event), removed_at: event.removed?.at ?? null } : {};
 }

@@ -1,10 +1,10 @@
 import type { Pool } from "../pool.ts";
-import { ask, askOne, isoOf } from "./admin_pool.ts";
+import { isoTime, query, queryOne } from "./admin_pool.ts";
 
 export interface FormDefinition {
-  /** Names of fields, at least one. */
+  /** The names of the fields that a submission must contain; at least one. */
   readonly required: readonly string[];
-  /** `null`: the service's default. */
+  /** The spam score from which submissions are held; `null` means the service's default. */
   readonly threshold: number | null;
   readonly blocked: readonly string[];
 }
@@ -21,14 +21,14 @@ interface FormName {
   readonly formKey: string;
 }
 
-/** Adds a form, or revives a removed one, with a new definition; `false` when it exists. */
+/** Adds a form, or restores a removed one with a new definition, and audits it; returns `false` if the form exists. */
 export async function addForm(
   pool: Pool,
   { tenantId, formKey }: FormName,
   definition: FormDefinition,
 ): Promise<boolean> {
   const { required, threshold, blocked } = definition;
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql`
       with added as (
         insert into form as f (tenant_id, form_key, required, threshold, blocked)
@@ -39,18 +39,18 @@ export async function addForm(
           where f.removed_at is not null
         returning tenant_id, form_key
       )
-      ${noted(sql, "form.add")} from added as c`);
+      ${auditCall(sql, "form.add")} from added as c`);
   return rows.length === 1;
 }
 
-/** Changes the given members of a form and returns its definition, or `null` when there is none. */
+/** Changes a form, audits the change, and returns the new definition, or `null` if there is no such form. */
 export async function changeForm(
   pool: Pool,
   { tenantId, formKey }: FormName,
   change: Partial<FormDefinition>,
 ): Promise<FormDefinition | null> {
   const { required, threshold, blocked } = change;
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<FormDefinition[]>`
       with changed as (
         update form set
@@ -60,33 +60,33 @@ export async function changeForm(
         where tenant_id = ${tenantId} and form_key = ${formKey} and removed_at is null
         returning tenant_id, form_key, required, threshold, blocked
       )
-      ${noted(sql, "form.change")}, c.required, c.threshold, c.blocked from changed as c`);
+      ${auditCall(sql, "form.change")}, c.required, c.threshold, c.blocked from changed as c`);
   return row === null ? null : { required: row.required, threshold: row.threshold, blocked: row.blocked };
 }
 
-/** Removes a form, which then answers 404; submissions stay. `false` when there is none. */
+/** Removes a form and audits it: posts to it get 404, its submissions stay. Returns `false` if there is no such form. */
 export async function removeForm(pool: Pool, { tenantId, formKey }: FormName): Promise<boolean> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql`
       with removed as (
         update form set removed_at = service_clock()
         where tenant_id = ${tenantId} and form_key = ${formKey} and removed_at is null
         returning tenant_id, form_key
       )
-      ${noted(sql, "form.remove")} from removed as c`);
+      ${auditCall(sql, "form.remove")} from removed as c`);
   return rows.length === 1;
 }
 
-const noted = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =>
+const auditCall = (sql: Parameters<Parameters<Pool["run"]>[1]>[0], action: string) =>
   sql`select note_audit(${action},
     (select t.slug || '/' || c.form_key from tenant as t where t.id = c.tenant_id))`;
 
-/** The forms of one tenant or, with `null`, of all, by tenant and form key. */
+/** Lists the forms of one tenant or, with `null`, of all tenants, by tenant and form key. */
 export async function listForms(pool: Pool, tenantId: number | null): Promise<ListedForm[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<ListedForm[]>`
       select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked,
-        ${isoOf(sql, sql`f.created_at`)} as "createdAt"
+        ${isoTime(sql, sql`f.created_at`)} as "createdAt"
       from form as f join tenant as t on t.id = f.tenant_id
       where f.removed_at is null and (${tenantId}::int is null or f.tenant_id = ${tenantId})
       order by t.slug, f.form_key`);

@@ -1,11 +1,18 @@
-/** Held submissions, and operators' decisions about them. */
+/** Lists held submissions and records operators' decisions about them. */
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import { ask, askOne, type BoundedCount, boundedCount, countedMax, decide, isoOf } from "./admin_pool.ts";
+import {
+  type BoundedCount,
+  boundedCount,
+  countedMax,
+  isoTime,
+  query,
+  queryOne,
+  runOperatorCall,
+} from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** A held submission in a list. */
 export interface HeldSubmission {
   readonly submissionId: string;
   readonly tenant: string;
@@ -14,50 +21,49 @@ export interface HeldSubmission {
   /** ISO 8601, UTC. */
   readonly receivedAt: string;
   readonly verdict: Exclude<SubmissionVerdict, "clean">;
-  /** The content's score, whatever the verdict. */
+  /** The content's spam score, whatever the verdict. */
   readonly score: number;
   readonly reasons: readonly string[];
-  /** The starts of its first values, by field name. */
+  /** The start of each of the first values, by field name. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** A position in the list. */
+/** A position in the list of held submissions. */
 export interface HeldCursor {
   readonly score: number;
   readonly submissionId: string;
 }
 
 interface HeldFilter {
-  /** `null`: all tenants. */
+  /** `null` selects all tenants. */
   readonly tenantId: number | null;
-  /** `honeypot`: the hidden field was filled in; `spam`: the content decided. */
   readonly verdict: HeldSubmission["verdict"];
-  /** Only those with this reason. */
+  /** Selects submissions with this reason; `null` selects all. */
   readonly reason?: string | null;
 }
 
 interface HeldPage extends HeldFilter {
   readonly limit: number;
-  /** Only those behind this position. */
+  /** Selects submissions after this position. */
   readonly after: HeldCursor | null;
 }
 
-// More than a list shows of one submission.
+// Lists show less of each submission.
 const fieldsMax = 40;
 const valueLengthMax = 800;
 
-const chosen = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFilter) =>
+const heldWhere = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFilter) =>
   sql`s.verdict = ${verdict} and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
     ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}
     ${reason === null ? sql`` : sql`and ${reason} = any (s.reasons)`}`;
 
-/** The unjudged held submissions, lowest score first. */
+/** Lists the unreviewed held submissions, lowest score first. */
 export async function listHeld(
   pool: Pool,
   { limit, after, ...filter }: HeldPage,
 ): Promise<HeldSubmission[]> {
-  return await ask(pool, (sql) => {
-    const behind = after === null
+  return await query(pool, (sql) => {
+    const isAfter = after === null
       ? sql``
       : sql`and (s.score, s.event_id) > (${after.score}::int, ${after.submissionId} collate "C")`;
     return sql<HeldSubmission[]>`
@@ -68,10 +74,10 @@ export async function listHeld(
           select json_object_agg(v.key, left(v.value, ${valueLengthMax}))
           from (select * from json_each_text(e.lead) as v where v.value is not null limit ${fieldsMax}) as v
         ), '{}') as fields,
-        ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
+        ${isoTime(sql, sql`e.received_at`)} as "receivedAt"
       from (
         select s.* from submission as s
-        where ${chosen(sql, filter)} ${behind}
+        where ${heldWhere(sql, filter)} ${isAfter}
         order by s.score, s.event_id limit ${limit}
       ) as s
       join event as e on e.event_id = s.event_id
@@ -82,61 +88,59 @@ export async function listHeld(
   });
 }
 
-/** `already`: released before; `clean`: never held; `erased`: content removed; `unknown`: no such submission. */
+/** `already`: released before; `clean`: never held; `erased`: the content was removed; `unknown`: no such submission. */
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
-/** Queues a held submission for delivery and audits it. `address` is the console's client, `null` for ctl. */
+/** Queues a held submission for delivery and audits it. `address` is the console client's address, `null` for ctl. */
 export async function releaseSubmission(
   pool: Pool,
   submissionId: string,
   address: string | null,
 ): Promise<Release> {
-  return await decide(pool, address, "release_submission", (sql) => sql`${submissionId}`);
+  return await runOperatorCall(pool, address, "release_submission", (sql) => sql`${submissionId}`);
 }
 
-/** `already`: dismissed before, or released. */
+/** `already`: dismissed or released before. The other outcomes are as in {@linkcode Release}. */
 type Dismissal = "dismissed" | Exclude<Release, "released">;
 
-/** Keeps a submission held for good, and audits it as {@linkcode releaseSubmission} does. */
+/** Dismisses a held submission, and audits it like {@linkcode releaseSubmission}. */
 export async function dismissSubmission(
   pool: Pool,
   submissionId: string,
   address: string | null,
 ): Promise<Dismissal> {
-  return await decide(pool, address, "dismiss_submission", (sql) => sql`${submissionId}`);
+  return await runOperatorCall(pool, address, "dismiss_submission", (sql) => sql`${submissionId}`);
 }
 
-/** `held`: it was not delivered; dismiss it instead. */
+/** `already`: the label is as requested; `held`: the submission is not released, so dismiss it instead. */
 export type SpamMark = "marked" | "already" | "held" | "erased" | "unknown";
 
-/**
- * Labels a delivered submission as spam, or removes the label, and audits it as {@linkcode releaseSubmission} does.
- */
+/** Labels a clean or released submission as spam, or removes that label; audits it like {@linkcode releaseSubmission}. */
 export async function markSpam(
   pool: Pool,
   submissionId: string,
   { isSpam, address }: { readonly isSpam: boolean; readonly address: string | null },
 ): Promise<SpamMark> {
-  return await decide(pool, address, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
+  return await runOperatorCall(pool, address, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
 }
 
-/** Discards what the spam score has learned, and returns from how many submissions. */
+/** Removes all labels, which discards the learned corrections, and returns the number of labels. */
 export async function forgetSpamLearning(pool: Pool): Promise<number> {
-  const row = await askOne(pool, (sql) => sql<{ count: number }[]>`select forget_spam_learning() as count`);
+  const row = await queryOne(pool, (sql) => sql<{ count: number }[]>`select forget_spam_learning() as count`);
   return row?.count ?? 0;
 }
 
 /** Operators' corrections of the spam score in the last 30 days. */
 export interface SpamCorrections {
-  /** Held submissions that were released. */
+  /** The number of held submissions that were released. */
   readonly released: number;
-  /** Delivered submissions that were reported as spam. */
+  /** The number of clean or released submissions that were labeled as spam. */
   readonly reported: number;
 }
 
-/** Counts the corrections of one tenant or of all. */
+/** Counts the corrections for one tenant or, with `null`, for all tenants. */
 export async function countCorrections(pool: Pool, tenantId: number | null): Promise<SpamCorrections> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<SpamCorrections[]>`
       select
         count(*) filter (where s.label = 'ham')::int as released,
@@ -147,12 +151,12 @@ export async function countCorrections(pool: Pool, tenantId: number | null): Pro
   return row ?? { released: 0, reported: 0 };
 }
 
-/** The number of unjudged held submissions, up to a bound. */
+/** Counts the unreviewed held submissions, up to {@linkcode countedMax}. */
 export async function countHeld(pool: Pool, filter: HeldFilter): Promise<BoundedCount> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ count: number }[]>`
       select count(*)::int from (
-        select from submission as s where ${chosen(sql, filter)} limit ${countedMax + 1}
+        select from submission as s where ${heldWhere(sql, filter)} limit ${countedMax + 1}
       ) as s`);
   return boundedCount(row?.count ?? 0);
 }

@@ -1,30 +1,29 @@
-import { ask, askOne, type BoundedCount, boundedCount, countedMax, isoOf } from "./admin_pool.ts";
+import { type BoundedCount, boundedCount, countedMax, isoTime, query, queryOne } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
-/** A tenant's backlog and missing routes. Times are ISO 8601, UTC. */
+/** A tenant's pending and dead events, and whether the tenant has a route. Times are ISO 8601, UTC. */
 export interface TenantBacklog {
   readonly tenant: string;
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
   readonly waiting: BoundedCount;
-  /** Those counted that none of the tenant's routes takes. */
+  /** How many of the counted pending events had no route at their last attempt. */
   readonly unrouted: number;
   readonly dueSince: string | null;
   readonly dead: BoundedCount;
 }
 
-// A page lists no more tenants.
 const tenantsMax = 200;
 
-/** Tenants with waiting or dead events, and live ones without a route; most dead first. */
+/** Reads the tenants with pending or dead events and the live tenants without a route, most dead events first. */
 export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
-  const rows = await ask(
+  const rows = await query(
     pool,
     (sql) =>
       sql<(Omit<TenantBacklog, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
       select
         t.slug as tenant, t.sandbox, t.has_route as "hasRoute", w.count as waiting, w.unrouted, d.count as dead,
-        ${isoOf(sql, sql`w.due_at`)} as "dueSince"
+        ${isoTime(sql, sql`w.due_at`)} as "dueSince"
       from tenant as t
       cross join lateral (
         select count(*)::int, min(o.due_at) as due_at,
@@ -55,12 +54,14 @@ export interface OldestWaiting {
   readonly reason: string | null;
 }
 
-/** The oldest event in the outbox that can be sent, among the oldest ten thousand. */
+/** Finds the oldest event in the outbox whose tenant has a route or is a sandbox, among the oldest ten thousand. */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<OldestWaiting[]>`
       select
-        o.event_id as "eventId", t.slug as tenant, o.reason, ${isoOf(sql, sql`e.received_at`)} as "receivedAt"
+        o.event_id as "eventId", t.slug as tenant, o.reason, ${
+      isoTime(sql, sql`e.received_at`)
+    } as "receivedAt"
       from (
         select o.event_id, o.tenant_id, o.reason from outbox as o order by o.event_id limit ${countedMax}
       ) as o

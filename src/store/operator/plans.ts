@@ -1,9 +1,8 @@
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
 import type { SubscriptionState } from "../serving/checkout.ts";
-import { ask, isoOf } from "./admin_pool.ts";
+import { isoTime, query } from "./admin_pool.ts";
 
-/** A plan to store. */
 export interface PlanEntry {
   readonly slug: string;
   readonly name: string;
@@ -15,10 +14,10 @@ export interface PlanEntry {
 
 export type PlanChange = "added" | "changed" | "unchanged";
 
-/** Adds or replaces plans of different slugs, all or none, audits it, and returns the changes in order. */
+/** Adds or replaces plans (all or none), audits the changes, and returns them in the order of `plans`. Slugs must differ. */
 export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise<PlanChange[]> {
   const column = <T>(pick: (plan: PlanEntry) => T): T[] => plans.map(pick);
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<{ slug: string; change: PlanChange }[]>`
       select slug, change from put_plans(
         p_slug => ${column(({ slug }) => slug)}, p_name => ${column(({ name }) => name)},
@@ -29,9 +28,9 @@ export async function putPlans(pool: Pool, plans: readonly PlanEntry[]): Promise
   return plans.map(({ slug }) => changes.get(slug) ?? "unchanged");
 }
 
-/** Removes a plan and audits it; `false` when there is none. Subscriptions stay. */
+/** Removes a plan and audits the removal; returns `false` if there is no such plan. Subscriptions are unaffected. */
 export async function removePlan(pool: Pool, slug: string): Promise<boolean> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql`
       with removed as (delete from plan where slug = ${slug} returning slug)
       select note_audit('plan.remove', slug) from removed`);
@@ -47,7 +46,7 @@ interface Subscription {
   readonly amountCents: number;
   readonly interval: Interval;
   readonly state: SubscriptionState;
-  /** The payment provider's ids, as far as known. */
+  /** The payment provider's ids; `null` until they are known. */
   readonly sessionId: string | null;
   readonly subscriptionId: string | null;
   readonly customerId: string | null;
@@ -55,21 +54,19 @@ interface Subscription {
   readonly updatedAt: string;
 }
 
-/** Subscriptions, newest first; `null` does not filter. */
+/** Lists checkouts and subscriptions, newest first. */
 export async function listSubscriptions(
   pool: Pool,
-  filter: { readonly state: SubscriptionState | null; readonly plan: string | null; readonly limit: number },
+  { limit }: { readonly limit: number },
 ): Promise<Subscription[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<Subscription[]>`
       select
         id as checkout, plan_slug as plan, plan_customer as customer, amount_cents as "amountCents",
         billing_interval as interval, state, session_id as "sessionId",
         provider_subscription_id as "subscriptionId", provider_customer_id as "customerId",
-        ${isoOf(sql, sql`created_at`)} as "createdAt", ${isoOf(sql, sql`updated_at`)} as "updatedAt"
+        ${isoTime(sql, sql`created_at`)} as "createdAt", ${isoTime(sql, sql`updated_at`)} as "updatedAt"
       from subscription
-      where (${filter.state}::text is null or state = ${filter.state})
-        and (${filter.plan}::text is null or plan_slug = ${filter.plan})
       order by created_at desc, id
-      limit ${filter.limit}`);
+      limit ${limit}`);
 }

@@ -1,20 +1,20 @@
-/** The data of the operator's report, by day (UTC) and key. */
+/** Reads the data for the operator's report, by day (UTC) and key. */
 
 import type { Pool } from "../pool.ts";
-import { isoOf } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 
 interface ReportSpan {
   /** The start of an hour, ISO 8601, UTC. */
   readonly since: string;
-  /** Duplicates and refusals are counted for all whole UTC days that the span touches. */
+  /** ISO 8601, UTC. Duplicates and refusals are counted for whole UTC days. */
   readonly until: string;
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
-  /** For all statements together. */
+  /** The deadline of each statement. */
   readonly deadlineMs?: number;
 }
 
-/** A key as a source of leads or submissions. */
+/** A source of leads or submissions: one API key. */
 export interface ReportSource {
   readonly keyId: number;
   readonly tenant: string;
@@ -24,7 +24,7 @@ export interface ReportSource {
   readonly isActive: boolean;
   /** ISO 8601, UTC. */
   readonly lastAcceptedAt: string | null;
-  /** The longest time between two hours with an event, in the four weeks before the last one. */
+  /** The longest time between successive hours with events, in the four weeks before the last event. */
   readonly longestGapHours: number | null;
 }
 
@@ -38,11 +38,10 @@ export interface DayFigures {
   readonly dead: number;
   readonly held: number;
   readonly flags: Readonly<Record<string, number>>;
-  /** Events by how long their delivery took, see the SQL function hour_figures. */
+  /** The numbers of events by bucket of the time to delivery; see the SQL function hour_figures. */
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Another count of a key's day. */
 interface DayCount {
   readonly day: string;
   readonly keyId: number;
@@ -54,18 +53,18 @@ export interface ReportData {
   readonly sources: readonly ReportSource[];
   readonly figures: readonly DayFigures[];
   readonly duplicates: readonly DayCount[];
-  /** By the day on which each was first seen. */
+  /** Collisions, by the day of the first post. */
   readonly collisions: readonly DayCount[];
   readonly refusals: readonly (DayCount & { readonly reason: string; readonly field: string })[];
   readonly unknownAreas: readonly (DayCount & { readonly term: string })[];
 }
 
-// A longer report is refused while its client still waits.
+// Shorter than the client's timeout.
 const reportMs = 16_000;
-// Per key and day; `ctl vocabulary unknown` has the others.
+// The maximum number of terms per key and day; `ctl vocabulary unknown` lists the others.
 const termsMax = 20;
 
-/** Reads the report: rolled-up hours from their totals, the current and other hours from the events. */
+/** Reads the report from the totals of rolled-up hours and, for other hours, from the events. */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const { deadlineMs = reportMs } = span;
   const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
@@ -92,22 +91,22 @@ export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportDa
 }
 
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
-type Part = ReturnType<Sql>;
+type Fragment = ReturnType<Sql>;
 
-const wholeDays = (sql: Sql, { since, until }: ReportSpan): Part =>
+const wholeDays = (sql: Sql, { since, until }: ReportSpan): Fragment =>
   sql`day >= (${since}::timestamptz at time zone 'UTC')::date
     and day < ${until}::timestamptz at time zone 'UTC'`;
 
-const ofTenant = (sql: Sql, tenant: string | null): Part =>
+const ofTenant = (sql: Sql, tenant: string | null): Fragment =>
   tenant === null
     ? sql``
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
 
-/** Only the sources, to find silent ones; sources active within a day, which are not silent, get no longest gap. */
+/** Reads the sources, to find silent ones; `longestGapHours` is `null` for sources with an event in the last day. */
 export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
   const [now, sources] = await Promise.all([
     readClock(pool, reportMs),
-    readSources(pool, null, { isBrief: true }),
+    readSources(pool, null, { skipsActive: true }),
   ]);
   return { now, sources };
 }
@@ -115,7 +114,7 @@ export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "
 async function readClock(pool: Pool, deadlineMs: number): Promise<string> {
   const [row] = await pool.run(
     deadlineMs,
-    (sql) => sql<{ now: string }[]>`select ${isoOf(sql, sql`service_clock()`)} as now`,
+    (sql) => sql<{ now: string }[]>`select ${isoTime(sql, sql`service_clock()`)} as now`,
   );
   return row?.now ?? "";
 }
@@ -123,18 +122,18 @@ async function readClock(pool: Pool, deadlineMs: number): Promise<string> {
 async function readSources(
   pool: Pool,
   tenant: string | null,
-  { isBrief = false, deadlineMs = reportMs } = {},
+  { skipsActive = false, deadlineMs = reportMs } = {},
 ): Promise<ReportSource[]> {
   return await pool.run(deadlineMs, (sql) =>
     sql<ReportSource[]>`
       select
         k.id as "keyId", t.slug as tenant, t.sandbox as "isSandbox", k.label as source,
         case k.surface when 'forms' then 'form' else 'lead' end as kind, k.revoked_at is null and k.suspended_at is null as "isActive",
-        ${isoOf(sql, sql`e.received_at`)} as "lastAcceptedAt", g.hours::float8 as "longestGapHours"
+        ${isoTime(sql, sql`e.received_at`)} as "lastAcceptedAt", g.hours::float8 as "longestGapHours"
       from api_key as k
       join tenant as t on t.id = k.tenant_id
       left join lateral (
-        -- As rows, or the planner may walk all events where a key has none of the newest.
+        -- Compared as rows; otherwise the planner may scan all events for a key without recent ones.
         select e.received_at from event as e
         where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
         order by e.key_id desc, e.event_id desc limit 1
@@ -145,7 +144,7 @@ async function readSources(
           select t.hour - lag(t.hour) over (order by t.hour) as gap
           from hour_total as t
           where t.key_id = k.id and t.hour > e.received_at - interval '28 days' and t.hour <= e.received_at
-            ${isBrief ? sql`and e.received_at < (select service_clock()) - interval '1 day'` : sql``}
+            ${skipsActive ? sql`and e.received_at < (select service_clock()) - interval '1 day'` : sql``}
         ) as h
       ) as g on true
       where ${tenant === null ? sql`true` : sql`t.slug = ${tenant}`}
@@ -157,17 +156,17 @@ async function readFigures(
   { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
 ): Promise<DayFigures[]> {
   return await pool.run(deadlineMs, (sql) => {
-    // Undelivered events by the hour of acceptance; few rows unless something is wrong.
-    const waiting = (state: string, table: Part, condition: Part) =>
+    // Undelivered events by the hour of acceptance. There are few unless something is wrong.
+    const waiting = (state: string, table: Fragment, condition: Fragment) =>
       sql`
         select date_trunc('hour', e.received_at, 'UTC') as hour, e.key_id, ${state}::text as state, count(*) as count
         from ${table} as w join event as e on e.event_id = w.event_id
         where w.event_id >= (select first from bounds) and w.event_id < (select last from bounds) and ${condition}
         group by 1, 2`;
-    // Events sent again count as delivered, whatever the repeat's outcome.
+    // An event that is sent again counts as delivered, whatever the outcome of the repeat.
     const wasDelivered =
       sql`exists (select from attempt as a where a.event_id = w.event_id and a.outcome = 'delivered')`;
-    const idAt = (time: string | Part) => sql`event_id_at(${time}::timestamptz)`;
+    const idAt = (time: string | Fragment) => sql`event_id_at(${time}::timestamptz)`;
     return sql<DayFigures[]>`
       with bounds as (select ${idAt(since)} as first, ${idAt(until)} as last),
       hours as materialized (
@@ -199,7 +198,7 @@ async function readFigures(
         sql`w.verdict <> 'clean' and w.released_at is null and e.removed_at is null`,
       )
     }
-          -- Neither delivered nor waiting; asked only where the delivered ones are not counted themselves.
+          -- Neither delivered nor pending; needed only for hours whose delivered events are not counted exactly.
           union all
           select h.hour, e.key_id, 'removed', count(*)
           from hours as h join event as e
@@ -209,12 +208,12 @@ async function readFigures(
           group by 1, 2
         ) as w where true ${ofTenant(sql, tenant)}
       ),
-      -- Parts that are grouped, never joined: what a join of them costs is the planner's guess.
+      -- Grouped instead of joined, because the planner cannot estimate the join.
       of_hours as (
         select
           hour, key_id, sum(accepted) as accepted, sum(spend_cents) as spend_cents, sum(pending) as pending,
           sum(dead) as dead, sum(held) as held,
-          -- An hour that still changes was rolled up some time ago: what no longer waits has been delivered since.
+          -- In an hour that is not final, events that are not pending, dead, held or removed were delivered.
           coalesce(sum(delivered), greatest(0, sum(accepted) - sum(waiting))) as delivered
         from (
           select hour, key_id, accepted, spend_cents, 0 as pending, 0 as dead, 0 as held, 0 as waiting,

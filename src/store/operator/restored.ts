@@ -1,25 +1,25 @@
-/** Reads and repairs a database that was restored to an earlier moment. */
+/** Reads and repairs a database that was restored to an earlier point in time. */
 
 import type { Pool } from "../pool.ts";
-import { ask, askOne, isoOf } from "./admin_pool.ts";
+import { isoTime, query, queryOne } from "./admin_pool.ts";
 
 export interface RestoredFacts {
-  /** Commit time of the last restored transaction; `null`: not restored since the server started. */
+  /** The commit time of the last transaction replayed from the WAL; `null` if none was replayed since the server started. */
   readonly point: string | null;
   readonly newestEventAt: string | null;
   readonly now: string;
-  /** Our other processes' connections; none may deliver during the repair. */
+  /** The number of connections from the service's processes, which must not deliver during the repair. */
   readonly processes: number;
 }
 
 export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<RestoredFacts[]>`
       select
-        ${isoOf(sql, sql`pg_last_xact_replay_timestamp()`)} as point,
-        (select ${isoOf(sql, sql`event_id_time(max(e.event_id))`)} from event as e)
+        ${isoTime(sql, sql`pg_last_xact_replay_timestamp()`)} as point,
+        (select ${isoTime(sql, sql`event_id_time(max(e.event_id))`)} from event as e)
           as "newestEventAt",
-        ${isoOf(sql, sql`service_clock()`)} as now,
+        ${isoTime(sql, sql`service_clock()`)} as now,
         (
           select count(*)::int from pg_stat_activity as a
           where a.datname = current_database() and a.application_name like 'lead-intake %'
@@ -29,25 +29,24 @@ export async function readRestoredFacts(pool: Pool): Promise<RestoredFacts> {
   return row;
 }
 
-/** A waiting event of a live tenant. */
 export interface WaitingEvent {
   readonly eventId: string;
   readonly tenant: string;
   readonly receivedAt: string;
-  /** Attempts begun before the restore's moment. */
+  /** The number of attempts started before the restore point. */
   readonly attempts: number;
 }
 
 // Bounds what one statement reads and locks.
 const pageRows = 1_000;
 
-/** All waiting events of live tenants, by id. */
+/** Reads the pending events of all live tenants, by id. */
 export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
   for (let after = "";;) {
-    const rows = await ask(pool, (sql) =>
+    const rows = await query(pool, (sql) =>
       sql<WaitingEvent[]>`
         select o.event_id as "eventId", t.slug as tenant, o.made as attempts,
-          ${isoOf(sql, sql`event_id_time(o.event_id)`)} as "receivedAt"
+          ${isoTime(sql, sql`event_id_time(o.event_id)`)} as "receivedAt"
         from outbox as o join tenant as t on t.id = o.tenant_id
         where o.event_id > ${after} and not t.sandbox
         order by o.event_id limit ${pageRows}`);
@@ -65,13 +64,13 @@ interface NamedKey {
 }
 
 export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<NamedKey[]>`
       select t.slug as tenant, k.label, k.revoked_at is not null as "isRevoked"
       from api_key as k join tenant as t on t.id = k.tenant_id where k.id = ${id}::bigint`);
 }
 
-/** Marks effects as done, and returns how many events had one to mark. */
+/** Marks effects as done, and returns the number of events with at least one effect that was not done before. */
 export async function markEffectsDone(
   pool: Pool,
   done: readonly { readonly eventId: string; readonly effect: string }[],
@@ -79,7 +78,7 @@ export async function markEffectsDone(
   let count = 0;
   for (let from = 0; from < done.length; from += pageRows) {
     const page = done.slice(from, from + pageRows);
-    const rows = await ask(pool, (sql) =>
+    const rows = await query(pool, (sql) =>
       sql`select * from mark_effects_done(
         p_event_id => ${page.map(({ eventId }) => eventId)}, p_effect => ${
         page.map(({ effect }) => effect)
@@ -89,12 +88,12 @@ export async function markEffectsDone(
   return count;
 }
 
-/** Turns waiting events into dead letters, and returns the ids of those that waited. */
+/** Turns those of the events that are pending into dead letters, audits this, and returns their ids. */
 export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
   const held: string[] = [];
   for (let from = 0; from < eventIds.length; from += pageRows) {
     const page = eventIds.slice(from, from + pageRows);
-    const rows = await ask(
+    const rows = await query(
       pool,
       (sql) => sql<{ event_id: string }[]>`select h.event_id from hold_events(${page}) as h`,
     );
@@ -103,20 +102,20 @@ export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promi
   return held;
 }
 
-/** Settles dead letters as delivered, and returns in order the ids that were dead. */
+/** Settles those of the events that are dead letters as delivered, audits this, and returns their ids in order. */
 export async function settleDeadAsDone(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql<{ event_id: string }[]>`
       select d.event_id from settle_dead_as_done(${[...eventIds]}) as d order by d.event_id collate "C"`);
   return rows.map((row) => row.event_id);
 }
 
-/** Audits the restore's moment, and the repairs. */
-export async function noteRestore(
+/** Audits a restore: its point in time and the counts of repairs. */
+export async function auditRestore(
   pool: Pool,
   { point, counts }: { readonly point: string; readonly counts: Readonly<Record<string, number>> },
 ): Promise<void> {
-  await ask(
+  await query(
     pool,
     (sql) => sql`select note_audit('database.restore', ${point}, ${JSON.stringify(counts)}::text::json)`,
   );

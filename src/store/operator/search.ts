@@ -1,9 +1,9 @@
 /**
- * The operator's search over all events, newest first. Each search examines a bounded number of index entries, so
- * that it takes milliseconds, and may return less than asked for and a position to continue.
+ * Searches all events for operators, newest first. So that a search takes milliseconds, it examines a bounded number of
+ * index entries; it may return fewer events than requested, with the position at which to continue.
  *
- * Each filter that an index serves is an {@linkcode AccessPath}. Bounded counts find the path with the fewest
- * entries; the search scans it from the newest end in rounds and checks every event against the other filters.
+ * Each filter that an index serves has an {@linkcode AccessPath}. Bounded counts find the path with the fewest entries;
+ * the search scans that path from the newest end in rounds and checks every event against the other filters.
  */
 
 import type postgres from "postgres";
@@ -15,7 +15,7 @@ import type { Pool } from "../pool.ts";
 type Sql = postgres.Sql;
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** `null` does not filter. */
+/** Selects events; a member that is `null` selects all. */
 export interface SearchFilter {
   /** A tenant's slug. */
   readonly tenant: string | null;
@@ -24,35 +24,38 @@ export interface SearchFilter {
   readonly kind: "lead" | "form" | null;
   readonly flag: Flag | null;
   readonly state: DeliveryState | null;
-  /** Received at this time or later; ISO 8601, UTC. */
+  /** Selects events received at this time or later; ISO 8601, UTC. */
   readonly since: string | null;
-  /** Received before this time. */
+  /** Selects events received before this time; ISO 8601, UTC. */
   readonly until: string | null;
-  /** Any of these, exactly as stored; empty: any. */
+  /** Selects events with any of these numbers, exactly as stored; an empty list selects all. */
   readonly phones: readonly string[];
-  /** Any of these, in any case; empty: any. */
+  /** Selects events with any of these addresses, in upper or lower case; an empty list selects all. */
   readonly emails: readonly string[];
-  /** A prefix of the last name, in any case. */
+  /** A prefix of the last name, in upper or lower case. */
   readonly lastName: string | null;
 }
 
-/** A filter with names resolved to ids. */
+/** A filter with the names of tenant and source resolved to ids. */
 interface Filters extends SearchFilter {
   readonly tenantId: number | null;
-  /** The keys of tenant, source and kind together; `null`: any. */
+  /** The keys that match tenant, source and kind; `null` selects all. */
   readonly keyIds: readonly number[] | null;
 }
 
 type FilterName = "keys" | "flag" | "phones" | "emails" | "lastName" | "state";
 
-/** A literal, because a partial index needs its predicate verbatim. Flags are our own names. */
+/**
+ * Returns a condition with the flag as a literal, because the planner uses a partial index only for its literal
+ * predicate. Flags are constants, so they need no escaping.
+ */
 const hasFlag = (sql: Sql, flag: Flag) => sql.unsafe(`e.flags @> '{${flag}}'`) as unknown as Fragment;
 
-/** U+10FFFF sorts after every text with the prefix. */
+// The prefix followed by U+10FFFF sorts after every text with the prefix.
 const startsWith = (sql: Sql, name: Fragment, start: string) =>
   sql`${name} >= ${start} and ${name} < ${`${start}\u{10FFFF}`}`;
 
-/** The spellings of a name in an index, which lower-cases only ASCII: `émile`, `Émile`, `ÉMILE`. */
+/** Returns the spellings that a name may have in an index that lower-cases only ASCII, such as `renée` and `renÉe`. */
 function spellings(lastName: string): string[] {
   const lower = lastName.toLowerCase();
   const [first = "", ...rest] = lower;
@@ -61,24 +64,24 @@ function spellings(lastName: string): string[] {
   return [...new Set([lower, title, lastName, lower.toUpperCase()].map(ascii))];
 }
 
-/** Whether the last name of event e's lead starts so, as in `lead_contact.last_name`. */
+/** Returns the condition that the last name in event e's lead, converted as in `lead_contact`, has a prefix. */
 function nameStarts(sql: Sql, lastName: string): Fragment {
   const name = sql`lower((e.lead ->> 'last_name') collate "C")`;
   const [first, ...others] = spellings(lastName).map((start) => startsWith(sql, name, start));
   return sql`(${others.reduce((any, one) => sql`${any} or ${one}`, first as Fragment)})`;
 }
 
-/** The conditions on event e beyond the one that the path serves; `null`: none. */
+/** Returns the conditions on event e for the state and for the filters that the path does not serve; `null` for none. */
 function matches(sql: Sql, filters: Filters, served: FilterName | null): Fragment | null {
-  const wanted: Fragment[] = [];
-  const want = (name: FilterName, condition: () => Fragment) => {
-    if (served !== name) wanted.push(condition());
+  const conditions: Fragment[] = [];
+  const add = (name: FilterName, condition: () => Fragment) => {
+    if (served !== name) conditions.push(condition());
   };
   const { keyIds, flag, phones, lastName, state } = filters;
-  if (keyIds !== null) want("keys", () => sql`e.key_id = any (${[...keyIds]}::int[])`);
-  if (flag !== null) want("flag", () => hasFlag(sql, flag));
+  if (keyIds !== null) add("keys", () => sql`e.key_id = any (${[...keyIds]}::int[])`);
+  if (flag !== null) add("flag", () => hasFlag(sql, flag));
   if (phones.length > 0) {
-    want(
+    add(
       "phones",
       () =>
         ofPerson(sql, sql`(e.lead ->> 'phone') = any (${[...phones]})`, sql`s.phone = any (${[...phones]})`),
@@ -86,21 +89,21 @@ function matches(sql: Sql, filters: Filters, served: FilterName | null): Fragmen
   }
   const emails = filters.emails.map((email) => email.toLowerCase());
   if (emails.length > 0) {
-    want(
+    add(
       "emails",
       () => ofPerson(sql, sql`(e.lead ->> 'email') = any (${emails})`, sql`s.email = any (${emails})`),
     );
   }
   if (lastName !== null) {
     const start = lastName.toLowerCase();
-    want(
+    add(
       "lastName",
       () => ofPerson(sql, nameStarts(sql, lastName), startsWith(sql, sql`s.last_name`, start)),
     );
   }
-  // Even if the path serves it: an outbox row may be pending or sending.
-  if (state !== null) wanted.push(inState(sql, state));
-  const [first, ...others] = wanted;
+  // Checked even if the path serves the state, because an outbox row may be pending or sending.
+  if (state !== null) conditions.push(inState(sql, state));
+  const [first, ...others] = conditions;
   return first === undefined ? null : others.reduce((all, one) => sql`${all} and ${one}`, first);
 }
 
@@ -111,8 +114,8 @@ function ofPerson(sql: Sql, ofLead: Fragment, ofSubmission: Fragment): Fragment 
   end`;
 }
 
-// The states as in events.ts. `offset 0` keeps each check a lookup of one row; the planner might read a whole table
-// that has grown in an outage.
+// The states as in events.ts. `offset 0` keeps each check a lookup of one row; otherwise the planner might read a whole
+// table that has grown in an outage.
 function inState(sql: Sql, state: DeliveryState): Fragment {
   const outbox = (condition: Fragment) =>
     sql`exists (select from outbox as o where o.event_id = e.event_id and ${condition} offset 0)`;
@@ -141,32 +144,32 @@ function inState(sql: Sql, state: DeliveryState): Fragment {
   }
 }
 
-/** Ids from `from` up to, but without, `to`. */
+/** Ids from `from` (inclusive) to `to` (exclusive). */
 interface Span {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * An index, or parts of one (*streams*), to scan.
+ * An index to scan, as one or more *streams* of entries.
  *
- * A stream runs from new to old by event, or by block if `isOfBlocks`, in any order within a block: the events of 19
- * hours.
+ * A stream is sorted from new to old: by event or, with `isOfBlocks`, by block (the events of 19 hours), with the events
+ * of a block in any order.
  */
 interface AccessPath {
   readonly serves: FilterName | null;
   readonly streams: number;
   readonly isOfBlocks: boolean;
-  /** Its rows have the members of `event` that the filters check. */
+  /** Whether the rows from `entries` contain the columns of `event` that the filters check. */
   readonly hasEvent: boolean;
-  /** `stream` and `event_id` of at most `perStream` entries of each stream. */
+  /** Returns `stream` and `event_id` of at most `perStream` entries of each stream. */
   entries(sql: Sql, bounds: { readonly span: Span; readonly perStream: number }): Fragment;
 }
 
 const within = (sql: Sql, { from, to }: Span) => sql`e.event_id >= ${from} and e.event_id < ${to}`;
 const newest = (sql: Sql, perStream: number) => sql`order by e.event_id desc limit ${perStream}`;
 
-/** The usable paths, presumably best first. */
+/** Returns the usable paths, those that are probably faster first. */
 function accessPaths(filters: Filters, keysMax: number): readonly AccessPath[] {
   const { phones, emails, lastName, state, flag, keyIds, tenantId } = filters;
   const paths: AccessPath[] = [];
@@ -177,7 +180,7 @@ function accessPaths(filters: Filters, keysMax: number): readonly AccessPath[] {
   if (state === "pending" || state === "sending") paths.push(statePath(state, tenantId));
   if (flag !== null) paths.push(flagPath(flag));
   if (keyIds !== null && keyIds.length <= keysMax) paths.push(keyPath(keyIds));
-  // The path over all events is never better, unless the span may be short.
+  // The path over all events is faster only if the span is short.
   return filters.since !== null || paths.length === 0 ? [...paths, eventPath] : paths;
 }
 
@@ -190,7 +193,7 @@ const eventPath: AccessPath = {
     sql`select 0 as stream, e.* from event as e where ${within(sql, span)} ${newest(sql, perStream)}`,
 };
 
-/** Events by key, compared and sorted as rows of `event_key`: with `key_id = …` the planner may scan all events. */
+/** Scans events by key. Compares and sorts rows, because the planner may scan all events for `key_id = …`. */
 function keyPath(keyIds: readonly number[]): AccessPath {
   return {
     serves: "keys",
@@ -222,7 +225,7 @@ function flagPath(flag: Flag): AccessPath {
   };
 }
 
-/** A state with its own table, which is small unless something is wrong. */
+/** Scans a state's own table, which is small unless something is wrong. */
 function statePath(state: "pending" | "sending" | "held" | "dead", tenantId: number | null): AccessPath {
   const isOfTenant = tenantId !== null && state !== "pending" && state !== "sending";
   return {
@@ -241,7 +244,7 @@ function statePath(state: "pending" | "sending" | "held" | "dead", tenantId: num
   };
 }
 
-/** Exact phone numbers or addresses of leads and submissions. */
+/** Scans for the exact phone numbers or email addresses in leads and submissions. */
 function contactPath(serves: "phones" | "emails", values: readonly string[]): AccessPath {
   return blockPath(serves, (sql) => {
     const column = serves === "phones" ? sql`e.phone` : sql`e.email`;
@@ -265,26 +268,26 @@ function lastNamePath(lastName: string): AccessPath {
   }));
 }
 
-/** Alternative conditions; an index serves each of those in lists. */
+/** The conditions of a filter by contact. Those in a list are alternatives, each served by an index. */
 interface Conditions {
-  /** On row e of `lead_contact`. */
+  /** The conditions on row e of `lead_contact`. */
   readonly ofLead: readonly Fragment[];
-  /** On an event e whose lead is not in `lead_contact` yet. */
+  /** The condition on an event e whose lead is not in `lead_contact` yet. */
   readonly ofUnindexedLead: Fragment;
   readonly ofSubmission: readonly Fragment[];
-  /** The index returns the entries of one condition in order of time. */
+  /** Whether the index returns the entries of one condition in order of time. */
   readonly isSubmissionOrdered: boolean;
 }
 
-/** The stream of submissions without order, usable only if complete. */
+/** The stream of submissions in no order, usable only if it is complete. */
 const wholeStream = -1;
 
-/** The stream of leads accepted a moment ago. */
+/** The stream of leads that are not indexed yet. */
 const unindexedStream = -2;
 
 /**
- * Leads by contact, block by block: the indexes start with the block, so that inserts touch few pages. Submissions'
- * indexes do not; each condition is a stream. Leads not indexed yet are scanned.
+ * Scans leads by contact, block by block, because the leads' indexes start with the block. The submissions' indexes do
+ * not; each condition on them is a stream. Leads that are not indexed yet are scanned directly.
  */
 function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): AccessPath {
   return {
@@ -294,7 +297,7 @@ function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): Ac
     hasEvent: false,
     entries(sql, { span, perStream }) {
       const { ofLead, ofUnindexedLead, ofSubmission, isSubmissionOrdered } = conditions(sql);
-      const leads = all(
+      const leads = unionAll(
         sql,
         ofLead.map((condition) =>
           sql`(select e.event_id from lead_contact as e
@@ -302,7 +305,7 @@ function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): Ac
           limit ${perStream})`
         ),
       );
-      const submissions = all(
+      const submissions = unionAll(
         sql,
         ofSubmission.map((condition, index) =>
           sql`(select ${
@@ -312,8 +315,7 @@ function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): Ac
           ${isSubmissionOrdered ? newest(sql, perStream) : sql`limit ${perStream}`})`
         ),
       );
-      // Nested loops go through the blocks in order until the limit; `offset 0` keeps the planner from reading all
-      // events.
+      // Nested loops read the blocks in order until the limit; `offset 0` keeps the planner from reading all events.
       return sql`
         (select 0 as stream, e.event_id from unnest(${blocksOf(span)}::text[]) as b (block)
          cross join lateral (${leads}) as e limit ${perStream})
@@ -333,33 +335,33 @@ function blockPath(serves: FilterName, conditions: (sql: Sql) => Conditions): Ac
   };
 }
 
-const all = (sql: Sql, parts: readonly Fragment[]): Fragment =>
+const unionAll = (sql: Sql, parts: readonly Fragment[]): Fragment =>
   parts.slice(1).reduce((whole, part) => sql`${whole} union all ${part}`, parts[0] as Fragment);
 
-/** The id prefix shared by the events of a block: the time without its last nine hex digits, 19 hours. */
+/** The length of the id prefix that the events of a block share: 5 of the time's 14 hex digits, which is 19 hours. */
 const blockLength = 5;
-/** As a literal, as in the indexes. */
+/** Returns the length as a literal, because the indexed expressions contain it. */
 const blockDigits = (sql: Sql) => sql.unsafe(String(blockLength)) as unknown as Fragment;
 
-/** The blocks that a span touches, newest first. */
+/** Returns the blocks that a span touches, newest first. */
 function blocksOf({ from, to }: Span): string[] {
-  const number = (id: string) => Number.parseInt(id.slice(0, blockLength).padEnd(blockLength, "0"), 16);
-  const first = number(from);
-  const last = number(to);
+  const blockNumber = (id: string) => Number.parseInt(id.slice(0, blockLength).padEnd(blockLength, "0"), 16);
+  const first = blockNumber(from);
+  const last = blockNumber(to);
   return Array.from(
     { length: Math.max(0, last - first + 1) },
     (_, index) => (last - index).toString(16).padStart(blockLength, "0"),
   );
 }
 
-interface Found {
-  /** At most as many as asked for, newest first. */
+interface SearchPage {
+  /** The events' ids, newest first. */
   readonly eventIds: readonly string[];
-  /** Continue before this id; `null` at the end. Even a short page may have one. */
+  /** The id before which to continue, `null` at the end. It may be set even if there are fewer events than requested. */
   readonly before: string | null;
 }
 
-/** Uses indexes and plans each query anew: the best plan for one tenant or name is the worst for another. */
+/** Forces indexes and a new plan for each query: the best plan for one tenant or name may be the worst for another. */
 export const searchSettings = {
   plan_cache_mode: "force_custom_plan",
   enable_seqscan: "off",
@@ -371,11 +373,11 @@ export const searchSettings = {
 } as const;
 
 const deadlineMs = 5_000;
-// Entries of a path that are counted to compare paths.
+// The maximum number of entries that are counted to compare paths.
 const countMax = 1_000;
-// Entries per round: few when matches are everywhere; 5,000 in all take about 30 ms with table lookups (measured with
-// 5 million events; 20,000 took 120 ms).
-const roundEntries = [0, 1_000, 4_000];
+// The number of entries per round after the first. With table lookups, 5,000 in all take about 30 ms (measured with 5
+// million events; 20,000 took 120 ms).
+const laterRoundEntries = [1_000, 4_000];
 const firstRoundMin = 200;
 // With more keys, each stream would get too few entries.
 const keysMax = 1_000;
@@ -385,32 +387,31 @@ export async function searchEvents(
   pool: Pool,
   filter: SearchFilter,
   page: { readonly before: string | null; readonly limit: number },
-): Promise<Found> {
+): Promise<SearchPage> {
   const resolved = await resolve(pool, filter);
   if (resolved === null) return { eventIds: [], before: null };
   const { filters, stored } = resolved;
-  let span = spanOf(filter, { stored, before: page.before });
+  let span = searchSpan(filter, { stored, before: page.before });
   let path = await choosePath(pool, filters, span);
   const eventIds: string[] = [];
-  for (const entries of roundEntries) {
+  for (const entriesMax of [Math.max(firstRoundMin, 2 * (page.limit + 1)), ...laterRoundEntries]) {
     if (span.from >= span.to) return { eventIds, before: null };
     const wanted = page.limit + 1 - eventIds.length;
-    const budget = entries === 0 ? Math.max(firstRoundMin, 2 * wanted) : entries;
-    const { hits, edge } = await scan(pool, path, { span, filters, wanted, budget });
+    const { hits, edge } = await scan(pool, path, { span, filters, wanted, entriesMax });
     eventIds.push(...hits);
     if (eventIds.length > page.limit) {
       const ids = eventIds.slice(0, page.limit);
       return { eventIds: ids, before: ids.at(-1) as string };
     }
     if (edge === null) return { eventIds, before: null };
-    // A block has more entries than a round may examine, so matches are dense among all events.
+    // The round did not complete one block, so there are many entries, and a scan of all events finds matches soon.
     if (edge >= span.to) path = eventPath;
     else span = { from: span.from, to: edge };
   }
   return { eventIds, before: span.to };
 }
 
-/** Resolves tenant, source and kind to ids, and the span of all that is stored; `null` when nothing can match. */
+/** Resolves the tenant, source and kind to ids, and reads the span of all events; returns `null` if nothing can match. */
 async function resolve(
   pool: Pool,
   filter: SearchFilter,
@@ -442,7 +443,7 @@ async function resolve(
   };
 }
 
-function spanOf(
+function searchSpan(
   { since, until }: SearchFilter,
   { stored, before }: { readonly stored: Span; readonly before: string | null },
 ): Span {
@@ -455,7 +456,7 @@ function spanOf(
   return { from: starts.sort().at(-1) as string, to: ends.sort()[0] as string };
 }
 
-/** The path with the fewest entries in the span; the first of those with too many to count. */
+/** Chooses the path with the fewest entries in the span or, of paths with too many to count, the first. */
 async function choosePath(pool: Pool, filters: Filters, span: Span): Promise<AccessPath> {
   const paths = accessPaths(filters, keysMax);
   if (paths.length === 1) return paths[0] as AccessPath;
@@ -476,17 +477,17 @@ async function choosePath(pool: Pool, filters: Filters, span: Span): Promise<Acc
   return counted.reduce((best, next) => next.count < best.count ? next : best).path;
 }
 
-/** One round: the newest matches among a path's next entries, and where it stopped; `null`: at the end. */
+/** Scans a path's next entries, and returns the newest matches and where the scan stopped (`null`: at the end). */
 async function scan(
   pool: Pool,
   path: AccessPath,
-  { span, filters, wanted, budget }: { span: Span; filters: Filters; wanted: number; budget: number },
+  { span, filters, wanted, entriesMax }: { span: Span; filters: Filters; wanted: number; entriesMax: number },
 ): Promise<{ hits: string[]; edge: string | null }> {
-  const perStream = Math.max(1, Math.floor(budget / path.streams));
+  const perStream = Math.max(1, Math.floor(entriesMax / path.streams));
   const [row] = await pool.run(deadlineMs, (sql: postgres.Sql) => {
     const entries = path.entries(sql, { span, perStream });
     const hit = matches(sql, filters, path.serves);
-    const left = path.isOfBlocks ? leftInBlocks(sql) : sql`min(event_id)`;
+    const stop = path.isOfBlocks ? stopInBlocks(sql) : sql`min(event_id)`;
     const rows = path.hasEvent || hit === null
       ? sql`(${entries}) as e`
       : sql`(${entries}) as w join event as e on e.event_id = w.event_id`;
@@ -496,7 +497,7 @@ async function scan(
       ),
       edge as (
         select max(s.event_id) as event_id
-        from (select ${left} as event_id from scanned group by stream having count(*) >= ${perStream}) as s
+        from (select ${stop} as event_id from scanned group by stream having count(*) >= ${perStream}) as s
       )
       select
         (select event_id from edge) as edge,
@@ -506,13 +507,16 @@ async function scan(
           order by w.event_id desc limit ${wanted}
         ) as hits`;
   });
-  // Below the newest position at which a stream stopped, there may be entries not seen.
+  // Entries older than the newest position at which a stream stopped may be missing.
   const edge = row?.edge ?? null;
   return { hits: row?.hits ?? [], edge };
 }
 
-/** A block left in the middle must be scanned again; a partial unordered stream tells nothing. */
-function leftInBlocks(sql: postgres.Sql) {
+/**
+ * Returns where a stream stopped, so that a partly scanned block is scanned again: for an incomplete stream in no order,
+ * a position newer than all events, because its entries are useless.
+ */
+function stopInBlocks(sql: postgres.Sql) {
   return sql`case when stream = ${wholeStream}::int then 'z' else left(min(event_id), ${
     blockDigits(sql)
   }) || 'g' end`;

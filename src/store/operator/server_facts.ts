@@ -1,36 +1,34 @@
-/** Facts about a PostgreSQL server and the current role, for `ctl doctor`; works on any database, migrated or not. */
+/** Reads facts about a PostgreSQL server and the current role for `ctl doctor`, from a migrated or unmigrated database. */
 
 import type { Pool } from "../pool.ts";
 
 export interface ServerFacts {
   readonly role: string;
-  /** The role owns the tables, has their owner's rights, or is a superuser. */
+  /** Whether the role has the rights of the tables' owner, as a superuser does. */
   readonly isOwner: boolean;
   readonly isSuperuser: boolean;
-  /** Which of `lead_service` and `lead_actions` the role is a member of. */
+  /** The groups `lead_service` and `lead_actions`, as far as the role has their rights, as a superuser does. */
   readonly groups: readonly string[];
   readonly version: number;
   readonly encoding: string;
   readonly fsync: string;
   readonly fullPageWrites: string;
-  /** As our connections set it. */
   readonly synchronousCommit: string;
   readonly dataChecksums: string;
   readonly isStandby: boolean;
-  readonly readsOnly: string;
+  readonly readOnlyDefault: string;
   readonly standbyNames: string;
   readonly standbys: number;
   readonly connectionsMax: number;
   readonly connections: number;
-  /** `null`: the role may not read it. */
+  /** `null` if the role may not read it. */
   readonly dataDirectory: string | null;
   readonly archiveMode: string;
-  /** ISO 8601, or `null`. */
+  /** ISO 8601; `null` if nothing was archived. */
   readonly lastArchivedAt: string | null;
   readonly lastFailedAt: string | null;
 }
 
-// A healthy server needs milliseconds.
 const deadlineMs = 6_000;
 
 export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
@@ -53,7 +51,7 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
         current_setting('synchronous_commit') as "synchronousCommit",
         current_setting('data_checksums') as "dataChecksums",
         pg_is_in_recovery() as "isStandby",
-        current_setting('default_transaction_read_only') as "readsOnly",
+        current_setting('default_transaction_read_only') as "readOnlyDefault",
         current_setting('synchronous_standby_names') as "standbyNames",
         (select count(*)::int from pg_stat_replication) as standbys,
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int

@@ -1,4 +1,4 @@
-import { ask, askOne, isoOf } from "./admin_pool.ts";
+import { isoTime, query, queryOne } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 
 /** A tenant. Times are ISO 8601, UTC. */
@@ -9,22 +9,22 @@ interface Tenant {
   readonly sandbox: boolean;
   /** An IANA name. */
   readonly timeZone: string;
-  /** `HH:MM` in its time zone; `null`: no digest. */
+  /** When the daily digest is due, `HH:MM` in the tenant's time zone; `null` for no digest. */
   readonly digestAt: string | null;
   readonly digestActions: boolean;
-  /** Days for which content is kept; `null`: forever. */
+  /** How many days content is retained; `null` for forever. */
   readonly retentionDays: number | null;
-  /** Since when its keys are rejected. */
+  /** When the tenant was disabled, so that its keys are rejected; `null` if it is enabled. */
   readonly disabledAt: string | null;
   readonly createdAt: string;
 }
 
-/** Adds a tenant and audits it; `false` when the slug is taken. */
+/** Adds a tenant and audits it; returns `false` if the slug is taken. */
 export async function addTenant(
   pool: Pool,
   tenant: { readonly slug: string; readonly name: string; readonly sandbox: boolean },
 ): Promise<boolean> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql`
       with added as (
         insert into tenant (slug, name, sandbox) values (${tenant.slug}, ${tenant.name}, ${tenant.sandbox})
@@ -36,52 +36,52 @@ export async function addTenant(
   return rows.length === 1;
 }
 
-/** All tenants by slug. */
+/** Lists all tenants by slug. */
 export async function listTenants(pool: Pool): Promise<Tenant[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<Tenant[]>`
       select t.id, t.slug, t.name, t.sandbox, t.time_zone as "timeZone",
         to_char(t.digest_at, 'HH24:MI') as "digestAt", t.digest_actions as "digestActions", t.retention_days as "retentionDays",
-        ${isoOf(sql, sql`t.disabled_at`)} as "disabledAt",
-        ${isoOf(sql, sql`t.created_at`)} as "createdAt"
+        ${isoTime(sql, sql`t.disabled_at`)} as "disabledAt",
+        ${isoTime(sql, sql`t.created_at`)} as "createdAt"
       from tenant as t order by t.slug`);
 }
 
-/** A change to a tenant; omitted members stay. */
+/** A change to a tenant; omitted members are unchanged. */
 export interface TenantChange {
   readonly name?: string;
-  /** A name for which {@linkcode hasTimeZone} holds. */
+  /** A name that {@linkcode hasTimeZone} confirms. */
   readonly timeZone?: string;
-  /** `HH:MM` in its time zone, or `null` for no digest. */
+  /** `HH:MM` in the tenant's time zone, or `null` for no digest. */
   readonly digestAt?: string | null;
   readonly digestActions?: boolean;
 }
 
-/** Whether the database has a time zone with exactly this name. */
+/** Returns whether the database has a time zone with exactly this name. */
 export async function hasTimeZone(pool: Pool, name: string): Promise<boolean> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ found: boolean }[]>`
       select exists (select from pg_timezone_names as z where z.name = ${name}) as found`);
   return row?.found ?? false;
 }
 
-/** Changes a tenant, audits it, and returns it, or `null` when there is none. */
+/** Changes a tenant, audits the change, and returns the new values, or `null` if there is no such tenant. */
 export async function changeTenant(
   pool: Pool,
   slug: string,
   change: TenantChange,
 ): Promise<Required<TenantChange> | null> {
-  // JSON leaves out undefined members.
+  // `JSON.stringify` omits undefined members.
   const changes = JSON.stringify({
     name: change.name,
     time_zone: change.timeZone,
     digest_at: change.digestAt,
     digest_actions: change.digestActions,
   });
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<Required<TenantChange>[]>`
       select c.name, c.time_zone as "timeZone", to_char(c.digest_at, 'HH24:MI') as "digestAt",
-        -- The statement sees the row as it was before.
+        -- This statement's snapshot contains the row as it was before set_tenant.
         coalesce((p.changes ->> 'digest_actions')::boolean, t.digest_actions) as "digestActions"
       from (select ${changes}::text::jsonb as changes) as p
       cross join lateral set_tenant(${slug}, p.changes) as c
@@ -89,42 +89,40 @@ export async function changeTenant(
 }
 
 export interface TenantStatus {
-  /** ISO 8601, UTC; `null`: enabled. */
+  /** ISO 8601, UTC; `null` if the tenant is enabled. */
   readonly disabledAt: string | null;
-  /** It was so before. */
   readonly isUnchanged: boolean;
-  /** Keys that were suspended or enabled. */
+  /** The number of keys that this call suspended or enabled. */
   readonly keys: number;
 }
 
-/** Disables or enables a tenant; `null` when there is none. On return no event of a suspended key can commit. */
-export async function disableTenant(
+/** Disables or enables a tenant; returns `null` if there is none. After it returns, no post with a suspended key commits. */
+export async function setTenantDisabled(
   pool: Pool,
   slug: string,
   isDisabled: boolean,
 ): Promise<TenantStatus | null> {
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<TenantStatus[]>`
-      select ${isoOf(sql, sql`d.disabled_at`)} as "disabledAt", d.is_unchanged as "isUnchanged",
+      select ${isoTime(sql, sql`d.disabled_at`)} as "disabledAt", d.is_unchanged as "isUnchanged",
         d.keys
       from disable_tenant(${slug}, ${isDisabled}) as d`);
 }
 
-/** Keeps the content of a tenant's events for some days, `null`: forever; `false` when there is no such tenant. */
+/** Sets how many days a tenant's content is retained (`null`: forever); returns `false` if there is no such tenant. */
 export async function setRetention(pool: Pool, slug: string, days: number | null): Promise<boolean> {
-  const row = await askOne(
+  const row = await queryOne(
     pool,
     (sql) => sql<{ done: boolean }[]>`select set_retention(${slug}, ${days}) as done`,
   );
   return row?.done ?? false;
 }
 
-/** The tenant with this slug, or `null`. */
 export async function findTenant(
   pool: Pool,
   slug: string,
 ): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean } | null> {
-  return await askOne(pool, (sql) =>
+  return await queryOne(pool, (sql) =>
     sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
       select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`);
 }
@@ -137,12 +135,12 @@ interface Campaign {
   readonly createdAt: string;
 }
 
-/** Adds a campaign and audits it; `false` when the tenant has one with this slug. */
+/** Adds a campaign and audits it; returns `false` if the tenant has one with this slug. */
 export async function addCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },
 ): Promise<boolean> {
-  const rows = await ask(pool, (sql) =>
+  const rows = await query(pool, (sql) =>
     sql`
       with added as (
         insert into campaign (tenant_id, slug) values (${campaign.tenantId}, ${campaign.slug})
@@ -154,12 +152,12 @@ export async function addCampaign(
   return rows.length === 1;
 }
 
-/** The campaigns of one tenant or, with `null`, of all, by tenant and slug. */
+/** Lists the campaigns of one tenant or, with `null`, of all tenants, by tenant and slug. */
 export async function listCampaigns(pool: Pool, tenantId: number | null): Promise<Campaign[]> {
-  return await ask(pool, (sql) =>
+  return await query(pool, (sql) =>
     sql<Campaign[]>`
       select c.slug as campaign, t.slug as tenant, s.spend_cents::float8 as "spendCents",
-        ${isoOf(sql, sql`c.created_at`)} as "createdAt"
+        ${isoTime(sql, sql`c.created_at`)} as "createdAt"
       from campaign as c join tenant as t on t.id = c.tenant_id join campaign_spend as s on s.campaign_id = c.id
       where ${tenantId}::int is null or c.tenant_id = ${tenantId}
       order by t.slug, c.slug`);
@@ -169,7 +167,7 @@ export async function findCampaign(
   pool: Pool,
   campaign: { readonly slug: string; readonly tenantId: number },
 ): Promise<number | null> {
-  const row = await askOne(pool, (sql) =>
+  const row = await queryOne(pool, (sql) =>
     sql<{ id: number }[]>`
       select id from campaign where tenant_id = ${campaign.tenantId} and slug = ${campaign.slug}`);
   return row?.id ?? null;

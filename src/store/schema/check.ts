@@ -1,58 +1,54 @@
-import { leftBehind, readRelease, readSchemaState } from "./release.ts";
+import { readRelease, readSchemaState, tooOldMessage } from "./release.ts";
 import type { Pool } from "../pool.ts";
 
-/** The database cannot be used; the message has one sentence a line. */
+/** Thrown when the database cannot be used. The message has one problem per line. */
 export class DatabaseRefused extends Error {
   override readonly name = "DatabaseRefused";
 }
 
 const deadlineMs = 5_000;
-// Enough names to tell an empty database from one that lacks the newest file.
+// Enough names to distinguish an empty database from one that lacks the newest file.
 const namesMax = 3;
-// client_connection_check_interval came with 14.
+// Version 14 added client_connection_check_interval.
 const versionMin = 140_000;
 
 /**
- * Requires a database that is durable, UTF8, and migrated by this release or by a newer one that serves it.
+ * Checks that the database is durable, uses UTF8, and was migrated by this release or by a newer one that supports it.
  *
  * Source: DECISIONS, The intake endpoint (durability) and Operating it.
  *
- * @throws {DatabaseRefused} with all faults
- * @throws {Unavailable} when it cannot be reached
+ * @throws {DatabaseRefused} with all problems
+ * @throws {Unavailable} when the database cannot be reached
  */
 export async function requireUsableDatabase(pool: Pool): Promise<void> {
-  const faults = await databaseFaults(pool);
-  if (faults.length > 0) throw new DatabaseRefused(faults.join("\n"));
+  const problems = await databaseProblems(pool);
+  if (problems.length > 0) throw new DatabaseRefused(problems.join("\n"));
 }
 
-async function databaseFaults(pool: Pool): Promise<string[]> {
+async function databaseProblems(pool: Pool): Promise<string[]> {
   // Reads the files while the connection opens.
   const [row, release] = await Promise.all([readSettings(pool), readRelease()]);
-  const faults: string[] = [];
-  if (!(Number(row.version) >= versionMin)) faults.push("PostgreSQL 14 or later is required");
-  if (row.fsync !== "on") faults.push("the server runs with fsync off: a 202 could be lost");
-  if (row.full_page_writes !== "on") {
-    faults.push("the server runs with full_page_writes off: a 202 could be lost");
-  }
-  if (row.encoding !== "UTF8") {
-    faults.push(`the database's encoding is ${row.encoding}; it must be UTF8`);
-  }
-  // Functions ensure durability themselves (ensure_synchronous_commit), but cannot set what a statement sees.
+  const problems: string[] = [];
+  if (!(Number(row.version) >= versionMin)) problems.push("PostgreSQL 14 or later is required");
+  if (row.fsync !== "on") problems.push("fsync is off: an accepted lead could be lost");
+  if (row.full_page_writes !== "on") problems.push("full_page_writes is off: an accepted lead could be lost");
+  if (row.encoding !== "UTF8") problems.push(`the database's encoding is ${row.encoding}; it must be UTF8`);
+  // SQL functions ensure durability themselves (ensure_synchronous_commit), but cannot set the isolation level.
   if (row.isolation !== "read committed") {
-    faults.push(`default_transaction_isolation is ${row.isolation}; it must be read committed`);
+    problems.push(`default_transaction_isolation is ${row.isolation}; it must be read committed`);
   }
   if (!pool.isPooled && row.statement_timeout === "0") {
-    faults.push(
-      "connection settings have no effect; if the address is a pooler's, add ?pooler=transaction to it",
+    problems.push(
+      "connection settings have no effect; if the URL is a pooler's, add ?pooler=transaction to it",
     );
   }
   const state = await pool.run(deadlineMs, (sql) => readSchemaState(sql, release));
-  if (state.kind === "lacks") {
+  if (state.kind === "incomplete") {
     const names = state.files.map(({ name }) => name);
-    faults.push(`the database is not migrated; run: npm run migrate (it lacks ${firstOf(names)})`);
+    problems.push(`the database is not migrated; run: npm run migrate (it lacks ${firstNames(names)})`);
   }
-  if (state.kind === "left_behind") faults.push(leftBehind(release, state));
-  return faults;
+  if (state.kind === "too_old") problems.push(tooOldMessage(release, state));
+  return problems;
 }
 
 async function readSettings(pool: Pool): Promise<Readonly<Record<string, string>>> {
@@ -66,7 +62,7 @@ async function readSettings(pool: Pool): Promise<Readonly<Record<string, string>
   return row ?? {};
 }
 
-/** The session's role if it has the rights of the tables' owner, as a superuser does; otherwise `null`. */
+/** Returns the session's role if the role has the rights of the tables' owner, as a superuser does; otherwise `null`. */
 export async function readOwnerRole(pool: Pool): Promise<string | null> {
   const [row] = await pool.run(
     deadlineMs,
@@ -78,7 +74,7 @@ export async function readOwnerRole(pool: Pool): Promise<string | null> {
   return row?.owns ? row.role : null;
 }
 
-function firstOf(names: readonly string[]): string {
+function firstNames(names: readonly string[]): string {
   const more = names.length - namesMax;
   return names.slice(0, namesMax).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -1,9 +1,9 @@
 /**
- * A release's files under `sql/`, and the older releases that keep working on a database that has them.
+ * Reads a release's files under `sql/`, and compares a database with them.
  *
- * Numbered files hold tables and are applied once; `functions/` holds the current text of every function,
- * `grants.sql` the rights, `builtins.sql` the rights to PostgreSQL's own functions, and `serves.txt` the older
- * releases.
+ * Numbered files contain tables and are applied once. `functions/` contains the current text of every function,
+ * `grants.sql` the rights, `builtins.sql` the rights to PostgreSQL's own functions, and `serves.txt` the older releases
+ * that can run on a database that this release migrated.
  */
 
 import manifest from "../../../package.json" with { type: "json" };
@@ -18,26 +18,25 @@ export interface SqlFile {
   readonly digest: string;
 }
 
-/** A release as the database records it. */
 export interface ReleaseName {
   readonly version: string;
-  /** A digest of its files under `sql/`; equal for releases that need the same database. */
+  /** A digest of the SQL files, equal for releases that need the same database. */
   readonly fingerprint: string;
 }
 
 export interface Release extends ReleaseName {
-  /** In the order of application. */
+  /** The files in the order in which they are applied. */
   readonly files: readonly SqlFile[];
-  /** Older releases that may run and start on a database that this one migrated. */
+  /** The older releases that may start and run on a database that this one migrated. */
   readonly serves: readonly ReleaseName[];
 }
 
-/** The files that hold rights. A restored database has lost some of them. */
+/** The files that set rights. Every migration applies them, because a restored database may lack some rights. */
 export const grantsFiles: readonly string[] = ["builtins.sql", "grants.sql"];
 
 const ownFolder = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-/** Reads the release in `folder`; default: this program's own. */
+/** Reads the release in `folder`. Default: this program's release. */
 export async function readRelease(
   { version = manifest.version, folder = ownFolder }: {
     readonly version?: string;
@@ -45,7 +44,7 @@ export async function readRelease(
   } = {},
 ): Promise<Release> {
   const [files, serves] = await Promise.all([readFiles(folder), readFile(`${folder}serves.txt`, "utf8")]);
-  const fingerprint = digestOf(files.map(({ name, digest }) => `${name} ${digest}\n`).join(""));
+  const fingerprint = sha256(files.map(({ name, digest }) => `${name} ${digest}\n`).join(""));
   return { version, fingerprint, files, serves: parseServes(serves) };
 }
 
@@ -58,16 +57,16 @@ async function readFiles(folder: string): Promise<SqlFile[]> {
   ];
   return Promise.all(names.map(async (name) => {
     const text = await readFile(folder + name, "utf8");
-    return { name, text, digest: digestOf(text) };
+    return { name, text, digest: sha256(text) };
   }));
 }
 
-/** Whether a file is applied only once. */
+/** Returns whether a file is applied only once. */
 export function isNumbered(name: string): boolean {
   return /^\d{4}_\w+\.sql$/.test(name);
 }
 
-function digestOf(text: string): string {
+function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -75,32 +74,32 @@ function parseServes(text: string): ReleaseName[] {
   return text.split("\n").filter((line) => !/^\s*(#|$)/.test(line)).map((line) => {
     const [, version, fingerprint] = /^(\d+\.\d+\.\d+) ([0-9a-f]{64})$/.exec(line.trim()) ?? [];
     if (version === undefined || fingerprint === undefined) {
-      throw new Error(`sql/serves.txt has a line that is no version with a fingerprint: ${line}`);
+      throw new Error(`sql/serves.txt has a line without a version and a fingerprint: ${line}`);
     }
     return { version, fingerprint };
   });
 }
 
-export function isNewer(version: string, than: string): boolean {
+function isNewer(version: string, than: string): boolean {
   const parts = (text: string) => text.split(".").map(Number);
   const [one, other] = [parts(version), parts(than)];
-  const at = one.findIndex((part, index) => part !== other[index]);
-  return at !== -1 && (one[at] ?? 0) > (other[at] ?? 0);
+  const differsAt = one.findIndex((part, index) => part !== other[index]);
+  return differsAt !== -1 && (one[differsAt] ?? 0) > (other[differsAt] ?? 0);
 }
 
 /** How a database's schema relates to a release. */
 export type SchemaState =
-  /** It has all files of the release. */
+  /** The database has all files of the release. */
   | { readonly kind: "current" }
-  /** A newer release migrated it and still serves this one. */
+  /** A newer release migrated the database and still supports this one. */
   | { readonly kind: "served"; readonly by: string }
-  /** A newer release migrated it and no longer serves this one, only those in `serves`. */
-  | { readonly kind: "left_behind"; readonly by: string; readonly serves: readonly string[] }
-  /** It lacks files, or has other versions of them. */
-  | { readonly kind: "lacks"; readonly files: readonly SqlFile[] };
+  /** A newer release migrated the database and no longer supports this one, only the releases in `serves`. */
+  | { readonly kind: "too_old"; readonly by: string; readonly serves: readonly string[] }
+  /** The database lacks files, or has other versions of them. */
+  | { readonly kind: "incomplete"; readonly files: readonly SqlFile[] };
 
 /** Creates the tables in which migrations record their work. */
-export async function createNotes(sql: postgres.Sql): Promise<void> {
+export async function createSchemaTables(sql: postgres.Sql): Promise<void> {
   await sql`create table if not exists schema_file (
     name text primary key, digest text not null, applied_at timestamptz not null default now()
   )`;
@@ -109,8 +108,8 @@ export async function createNotes(sql: postgres.Sql): Promise<void> {
   )`;
 }
 
-/** Records that a release has migrated the database, and which others it serves. */
-export async function noteRelease(
+/** Records that a release migrated the database, and the older releases that can still run on it. */
+export async function recordRelease(
   sql: postgres.Sql,
   { version, fingerprint, serves }: Release,
 ): Promise<void> {
@@ -135,11 +134,11 @@ export async function readSchemaState(sql: postgres.Sql, release: Release): Prom
       select fingerprint, version, is_current from schema_release`
     : [];
   const last = known.find((one) => one.is_current);
-  // During development many releases share one version; then the files decide.
-  if (last === undefined || !isNewer(last.version, release.version)) return { kind: "lacks", files };
+  // Development versions share one version number, so only the files tell them apart.
+  if (last === undefined || !isNewer(last.version, release.version)) return { kind: "incomplete", files };
   const isServed = known.some(({ fingerprint }) => fingerprint === release.fingerprint);
   if (isServed && !files.some(({ name }) => isNumbered(name))) return { kind: "served", by: last.version };
-  return { kind: "left_behind", by: last.version, serves: known.map(({ version }) => version).sort() };
+  return { kind: "too_old", by: last.version, serves: known.map(({ version }) => version).sort() };
 }
 
 async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
@@ -147,10 +146,10 @@ async function readApplied(sql: postgres.Sql): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.name, row.digest]));
 }
 
-/** Explains that a newer release has migrated the database beyond this one. */
-export function leftBehind(
+/** Returns why a release cannot use a database that a newer one migrated: a sentence without a final period. */
+export function tooOldMessage(
   { version }: Release,
-  { by, serves }: Extract<SchemaState, { kind: "left_behind" }>,
+  { by, serves }: Extract<SchemaState, { kind: "too_old" }>,
 ): string {
   return `release ${by} has migrated the database, and this one (${version}) is too old for it; ` +
     `start one of ${serves.join(", ")}, or restore an earlier backup`;

@@ -1,42 +1,45 @@
-/** Compares the rights of the services' roles and of everyone in a database with `sql/grants.sql`. */
+/** Compares the rights that the services' roles and PUBLIC have in a database with `sql/grants.sql`. */
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "../pool.ts";
 
-/** The file that a superuser runs in each database. */
+/** The path of the file that a superuser runs in each database. */
 export const builtinsFile = fileURLToPath(new URL("../../../sql/builtins.sql", import.meta.url));
 const grantsFile = fileURLToPath(new URL("../../../sql/grants.sql", import.meta.url));
 const deadlineMs = 6_000;
 
 /**
- * Connections that a login of each group may open. Chosen: enough for both instances of each service during an
- * upgrade and for three actions processes, out of PostgreSQL's 100; the owner has the rest.
+ * The maximum number of connections for a login role in each group. Chosen: enough for both instances of each service
+ * during an upgrade and for three actions processes, out of PostgreSQL's 100.
  */
 export const connectionLimits = { lead_service: 72, lead_actions: 24 } as const;
 
-/** Differences, such as `select on public.event to lead_service`; sorted. */
+/** The sorted differences, such as `select on public.event to lead_service`. */
 export interface RightsDifference {
-  /** Processes fail without these. */
+  /** The rights that processes need but lack. */
   readonly missing: readonly string[];
-  /** An attacker who takes over a process gains these. */
+  /** The rights that processes have but do not need; an attacker who takes over a process gains them. */
   readonly surplus: readonly string[];
-  /** PostgreSQL's own functions by name, which only a superuser can revoke (`sql/builtins.sql`). */
+  /** PostgreSQL's own functions that processes may call until a superuser runs `sql/builtins.sql`. */
   readonly builtins: readonly string[];
 }
 
-/** Compares the rights. Ignores those of other roles and of extensions, as the migration does. */
+/** Compares the rights, except those of other roles and on extensions' objects, which a migration does not change either. */
 export async function compareRights(pool: Pool): Promise<RightsDifference> {
-  const [given, granted, builtins] = await Promise.all([readGiven(), readGranted(pool), readBuiltins(pool)]);
-  const isIn = (lines: ReadonlySet<string>) => (line: string) => lines.has(line);
+  const [expected, actual, builtins] = await Promise.all([
+    readGrants(),
+    readRights(pool),
+    readBuiltins(pool),
+  ]);
   return {
-    missing: [...given].filter((line) => !isIn(granted)(line)).sort(),
-    surplus: [...granted].filter((line) => !isIn(given)(line)).sort(),
+    missing: [...expected].filter((line) => !actual.has(line)).sort(),
+    surplus: [...actual].filter((line) => !expected.has(line)).sort(),
     builtins,
   };
 }
 
-/** The functions in the file that a group may call. */
+/** Returns the functions of {@linkcode builtinsFile} that a group may call. */
 async function readBuiltins(pool: Pool): Promise<string[]> {
   const [, functions = ""] = /for v_function in\n(.*)\n\s*loop/s.exec(await readFile(builtinsFile, "utf8")) ??
     [];
@@ -53,14 +56,14 @@ async function readBuiltins(pool: Pool): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The grants below "The list." in the file. */
-async function readGiven(): Promise<ReadonlySet<string>> {
+/** Parses the grants below "The list." in `sql/grants.sql`. */
+async function readGrants(): Promise<ReadonlySet<string>> {
   const text = (await readFile(grantsFile, "utf8")).replace(/^\s*--(?! The list\.).*$/gm, "");
   const list = text.slice(text.indexOf("-- The list."));
   const statements = list.matchAll(
     /^grant (\w+)\s*(?:\(([^)]*)\))?\s+on\s+(?:(schema|function)\s+)?([^;]+?)\s+to\s+([^;]+);/gm,
   );
-  // An overloaded function is granted with its arguments.
+  // A grant on an overloaded function lists its arguments.
   const words = (part: string) =>
     part.split(/,(?![^()]*\))/).map((word) => word.trim().replace(/\(.*\)$/s, ""));
   const lines = new Set<string>();
@@ -69,7 +72,7 @@ async function readGiven(): Promise<ReadonlySet<string>> {
       const name = kind === "schema" || object.includes(".") ? object : `public.${object}`;
       for (const role of words(roles)) {
         for (const column of columns === undefined ? [""] : words(columns)) {
-          lines.add(lineOf(right, { name, column, role }));
+          lines.add(formatRight(right, { name, column, role }));
         }
       }
     }
@@ -77,14 +80,14 @@ async function readGiven(): Promise<ReadonlySet<string>> {
   return lines;
 }
 
-function lineOf(
+function formatRight(
   right: string,
   to: { readonly name: string; readonly column: string; readonly role: string },
 ): string {
   return `${right} on ${to.name}${to.column === "" ? "" : ` (${to.column})`} to ${to.role}`;
 }
 
-async function readGranted(pool: Pool): Promise<ReadonlySet<string>> {
+async function readRights(pool: Pool): Promise<ReadonlySet<string>> {
   const rows = await pool.run(
     deadlineMs,
     (sql) =>
@@ -108,15 +111,15 @@ async function readGranted(pool: Pool): Promise<ReadonlySet<string>> {
           coalesce(p.proacl, acldefault('f', p.proowner))
         from pg_proc as p join ours as n on n.oid = p.pronamespace
       )
-      select lower(a.privilege_type) as right, h.name, h."column", coalesce(r.rolname, 'everybody') as role
+      select lower(a.privilege_type) as right, h.name, h."column", coalesce(r.rolname, 'public') as role
       from held as h cross join aclexplode(h.acl) as a left join pg_roles as r on r.oid = a.grantee
       where (a.grantee = 0 or r.rolname in ('lead_service', 'lead_actions'))
-        -- Everybody may look names up in the schema public.
+        -- PUBLIC may look up names in the schema public.
         and not (h.name = 'public' and a.grantee = 0 and a.privilege_type = 'USAGE')
         and (h.owner is null or h.owner = (select c.relowner from pg_class as c where c.oid = to_regclass('public.event')))
         and not exists (
           select from pg_depend as d where d.classid = h.catalog and d.objid = h.oid and d.deptype = 'e'
         )`,
   );
-  return new Set(rows.map(({ right, ...to }) => lineOf(right, to)));
+  return new Set(rows.map(({ right, ...to }) => formatRight(right, to)));
 }

@@ -1,4 +1,4 @@
-/** Commits a batch of events with one call of the SQL function `accept`, which is one transaction. */
+/** Commits a batch of events in one transaction, a call to the SQL function `accept`. */
 
 import { randomBytes } from "node:crypto";
 import type postgres from "postgres";
@@ -7,13 +7,13 @@ import { limits } from "../../contract/limits.ts";
 import { contactsOf } from "../../lead/person.ts";
 import { type Pool, Unavailable } from "../pool.ts";
 
-/** The spam verdict on a form submission. Any verdict other than `clean` holds it: stored, not delivered. */
+/** The spam verdict on a form submission. With a verdict other than `clean`, the submission is stored but not delivered. */
 export interface SubmissionPart {
   readonly formId: number;
   readonly verdict: SubmissionVerdict;
   readonly score: number;
   readonly reasons: readonly string[];
-  /** For the operator's search. */
+  /** The sender's contact, for the operator's search. */
   readonly contact: {
     readonly phone: string | null;
     readonly email: string | null;
@@ -23,26 +23,26 @@ export interface SubmissionPart {
 
 export type SubmissionVerdict = "clean" | "honeypot" | "spam";
 
-/** One event to commit. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
+/** An event to commit. Digests are the first 128 bits of a SHA-256, as 32 hex digits. */
 export interface Entry {
   readonly kind: "lead" | "form";
   readonly keyId: number;
   readonly tenantId: number;
-  /** The namespace of the dedupe digest: `k` Idempotency-Key, `c` content; `K` and `C` for forms. */
+  /** What `digest` is computed from: `k` the Idempotency-Key, `c` the content; `K` and `C` for forms. */
   readonly space: "k" | "c" | "K" | "C";
   readonly digest: string;
-  /** Of the normalized content: tells a retry from another lead under the same Idempotency-Key. */
+  /** The digest of the normalized content. It tells a repeat from a different lead with the same Idempotency-Key. */
   readonly contentDigest: string;
   readonly idempotencyKey: string | null;
   readonly flags: readonly string[];
   readonly lead: string;
-  /** JSON text of an object, lossless. */
+  /** The text of a JSON object. */
   readonly extra: string | null;
   /** The body as posted. */
   readonly raw: string;
   readonly costCents: number | null;
   readonly unknownArea: string | null;
-  /** Arrival of the request on the process's monotonic clock. */
+  /** When the request arrived, on the process's monotonic clock. */
   readonly arrivedAtMs: number;
   readonly submission: SubmissionPart | null;
 }
@@ -58,17 +58,18 @@ export type Outcome =
   }
   | { readonly kind: "revoked" };
 
-/** `busy`: the entry's key is being revoked; nothing was decided, and the entry may be retried. */
+/** `busy`: the entry's key is being revoked; nothing was decided, so retry the entry. */
 export type Decision = Outcome | { readonly kind: "busy" };
 
-/** Whether committing the entry also queues it for delivery. */
+/** Returns whether committing the entry also queues it for delivery. */
 export function isQueued({ submission }: Entry): boolean {
   return submission === null || submission.verdict === "clean";
 }
 
 /**
- * A row of `accept`. `event_id` is null when nothing was decided: a rival released the digest, another entry's key is
- * being revoked, or an erasure is under way (`watched`).
+ * A row of `accept`: one per entry or, if all are accepted, one with `ord` 0 and the concatenated ids. `event_id` is
+ * `null` for a revoked key, and if nothing was decided: a concurrent batch released the digest, one of the batch's keys
+ * is being revoked, or an erasure is in progress (`watched`).
  */
 interface AcceptRow {
   readonly ord: number;
@@ -78,17 +79,17 @@ interface AcceptRow {
   readonly flags: string | null;
 }
 
-// Serialization failure and deadlock: the transaction was rolled back as a whole.
+// Serialization failure and deadlock: nothing was committed.
 const rolledBackStates = new Set(["40001", "40P01"]);
 const attemptsMax = 5;
 
-/** Commits batches over one connection; two or three were no faster (measured). */
+/** Commits batches. One connection suffices; two or three were no faster (measured). */
 export class AcceptStore {
   readonly #pool: Pool;
   readonly #node: string;
   readonly #nowMs: () => number;
 
-  /** `node` names this process in notifications; `nowMs` is the clock of {@linkcode Entry}. */
+  /** `node` identifies this process in notifications; `nowMs` is the clock of {@linkcode Entry}. */
   constructor(pool: Pool, options: { node: string; nowMs: () => number }) {
     this.#pool = pool;
     this.#node = options.node;
@@ -96,30 +97,34 @@ export class AcceptStore {
   }
 
   /**
-   * Commits a batch, all or nothing, and returns the decisions in its order.
+   * Commits a batch and returns the decisions in the order of the entries. Undecided entries are tried again in a batch
+   * of their own.
    *
    * @throws {Unavailable} when it is unknown whether the batch was committed
    * @throws {postgres.PostgresError} when the server refused the batch: nothing was committed
    */
   async accept(entries: readonly Entry[], deadlineMs: number): Promise<Decision[]> {
-    const outcomes = await this.#acceptAgain(entries, deadlineMs);
-    // Undecided entries are committed again by themselves: a rival released the digest between the losing insert and
-    // the look at the winner, or another entry's key was busy.
+    const outcomes = await this.#acceptWithRetries(entries, deadlineMs);
+    // An entry is undecided if a concurrent batch released its digest between the insert and the read of the event with
+    // this digest, or if another entry's key was busy.
     for (let round = 1;; round += 1) {
-      const open = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
-      if (open.length === 0) return outcomes as Decision[];
+      const undecided = outcomes.flatMap((outcome, index) => outcome === null ? [index] : []);
+      if (undecided.length === 0) return outcomes as Decision[];
       if (round === attemptsMax) throw new Unavailable("still undecided after several attempts");
-      const again = await this.#acceptAgain(open.map((index) => entries[index] as Entry), deadlineMs)
-        // The rest of the batch is committed, so it was not refused as a whole.
+      const retried = await this.#acceptWithRetries(
+        undecided.map((index) => entries[index] as Entry),
+        deadlineMs,
+      )
+        // The other entries are committed, so the error must not look like a refusal of the whole batch.
         .catch((cause) => {
           throw cause instanceof Unavailable ? cause : new Unavailable("the rest was refused", { cause });
         });
-      again.forEach((outcome, nth) => outcomes[open[nth] as number] = outcome);
+      retried.forEach((outcome, nth) => outcomes[undecided[nth] as number] = outcome);
     }
   }
 
-  // `null`: undecided.
-  async #acceptAgain(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
+  // Returns `null` for undecided entries.
+  async #acceptWithRetries(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     for (let attempt = 1;; attempt += 1) {
       try {
         return await this.#acceptOnce(entries, deadlineMs);
@@ -132,13 +137,16 @@ export class AcceptStore {
 
   async #acceptOnce(entries: readonly Entry[], deadlineMs: number): Promise<(Decision | null)[]> {
     const node = this.#node;
-    let rows = await this.#pool.run(deadlineMs, (sql) => call(sql, entries, { node, watched: noWatch }));
+    let rows = await this.#pool.run(
+      deadlineMs,
+      (sql) => callAccept(sql, entries, { node, watched: noWatch }),
+    );
     if (rows[0]?.outcome === "watched") {
       const contacts = entries.map(contactLines);
       rows = await this.#pool.run(deadlineMs, (sql) => {
         const sentAtMs = this.#nowMs();
         const agesMs = entries.map(({ arrivedAtMs }) => Math.floor(sentAtMs - arrivedAtMs));
-        return call(sql, entries, { node, watched: { agesMs, contacts } });
+        return callAccept(sql, entries, { node, watched: { agesMs, contacts } });
       });
     }
 
@@ -168,59 +176,59 @@ function allAccepted({ event_id: ids, received_at: receivedAt }: AcceptRow): Dec
   return decisions;
 }
 
-/** What `accept` needs of the entries while someone is being erased. */
-interface Watched {
-  /** Time since each arrived. */
+/** What `accept` additionally needs during an erasure. */
+interface WatchData {
+  /** The time since each entry's arrival. */
   readonly agesMs: readonly number[];
-  /** Each entry's contacts, one per line. */
+  /** The contacts of each entry, one per line. */
   readonly contacts: readonly string[];
 }
 
-const noWatch: Watched = { agesMs: [], contacts: [] };
+const noWatch: WatchData = { agesMs: [], contacts: [] };
 
 function contactLines({ lead, extra, raw, submission }: Entry): string {
   const contact = submission === null ? null : JSON.stringify(submission.contact);
   return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
 }
 
-/** Separates the values of a column; random, so that no value contains it. Reversed, it stands for null. */
+/** Separates the values of a column and, reversed, stands for null. It is random, so that no value contains it. */
 const separator = randomBytes(6).toString("base64url") + "\x1f";
 const nullValue = [...separator].reverse().join("");
 
 /**
- * Calls `accept` with one text per column; a column that is null throughout is sent empty.
+ * Calls `accept` with one text per column; a column with only nulls is sent as an empty text.
  *
  * Rejected: arrays, which postgres.js escapes and PostgreSQL parses character by character.
  */
-function call(
+function callAccept(
   sql: postgres.Sql,
   entries: readonly Entry[],
-  { node, watched }: { readonly node: string; readonly watched: Watched },
+  { node, watched }: { readonly node: string; readonly watched: WatchData },
 ): PromiseLike<AcceptRow[]> {
-  const of = (pick: (entry: Entry) => string | number | null): string => column(entries.map(pick));
-  const found = (pick: (submission: SubmissionPart) => string | number | null) =>
-    of(({ submission }) => submission === null ? null : pick(submission));
+  const entryColumn = (pick: (entry: Entry) => string | number | null): string => column(entries.map(pick));
+  const submissionColumn = (pick: (submission: SubmissionPart) => string | number | null) =>
+    entryColumn(({ submission }) => submission === null ? null : pick(submission));
   return sql<AcceptRow[]>`
     select * from accept(
       p_separator => ${separator},
-      p_key_id => ${of((entry) => entry.keyId)},
-      p_space => ${of((entry) => entry.space)},
-      p_digest => ${of((entry) => entry.digest)},
-      p_content => ${of((entry) => entry.contentDigest)},
-      p_idempotency_key => ${of((entry) => entry.idempotencyKey)},
-      p_flags => ${of((entry) => entry.flags.join(","))},
-      p_lead => ${of((entry) => entry.lead)},
-      p_extra => ${of((entry) => entry.extra)},
-      p_raw => ${of((entry) => entry.raw)},
-      p_cost_cents => ${of((entry) => entry.costCents)},
-      p_unknown_area => ${of((entry) => entry.unknownArea)},
-      p_form_id => ${found(({ formId }) => formId)},
-      p_verdict => ${found(({ verdict }) => verdict)},
-      p_score => ${found(({ score }) => score)},
-      p_reasons => ${found(({ reasons }) => reasons.join(","))},
-      p_phone => ${found(({ contact }) => contact.phone)},
-      p_email => ${found(({ contact }) => contact.email)},
-      p_last_name => ${found(({ contact }) => contact.lastName)},
+      p_key_id => ${entryColumn((entry) => entry.keyId)},
+      p_space => ${entryColumn((entry) => entry.space)},
+      p_digest => ${entryColumn((entry) => entry.digest)},
+      p_content => ${entryColumn((entry) => entry.contentDigest)},
+      p_idempotency_key => ${entryColumn((entry) => entry.idempotencyKey)},
+      p_flags => ${entryColumn((entry) => entry.flags.join(","))},
+      p_lead => ${entryColumn((entry) => entry.lead)},
+      p_extra => ${entryColumn((entry) => entry.extra)},
+      p_raw => ${entryColumn((entry) => entry.raw)},
+      p_cost_cents => ${entryColumn((entry) => entry.costCents)},
+      p_unknown_area => ${entryColumn((entry) => entry.unknownArea)},
+      p_form_id => ${submissionColumn(({ formId }) => formId)},
+      p_verdict => ${submissionColumn(({ verdict }) => verdict)},
+      p_score => ${submissionColumn(({ score }) => score)},
+      p_reasons => ${submissionColumn(({ reasons }) => reasons.join(","))},
+      p_phone => ${submissionColumn(({ contact }) => contact.phone)},
+      p_email => ${submissionColumn(({ contact }) => contact.email)},
+      p_last_name => ${submissionColumn(({ contact }) => contact.lastName)},
       p_window_hours => ${limits.contentWindowHours},
       p_form_window_minutes => ${limits.formContentWindowMinutes},
       p_node => ${node},

@@ -1,12 +1,12 @@
-/** Stores checkouts: started here, opened at the payment provider, updated by the provider's events. */
+/** Stores checkouts and the subscriptions that paid checkouts become. */
 
 import { limits } from "../../contract/limits.ts";
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
 
-/** The plan as it was when the checkout started. */
+/** A checkout with the plan's terms when it started. */
 export interface Sale {
-  /** Our reference; a UUID. */
+  /** Our reference for the checkout; a UUID. */
   readonly id: string;
   readonly planSlug: string;
   readonly planName: string;
@@ -21,14 +21,14 @@ export interface OpenSession {
 
 export type CheckoutStart =
   | { readonly kind: "begun"; readonly sale: Sale }
-  /** Started before and not known to be open: ask the provider again under the same id. */
+  /** The checkout started earlier but is not known to be open; call the provider again with the same id. */
   | { readonly kind: "again"; readonly sale: Sale }
   | { readonly kind: "open"; readonly session: OpenSession }
   /** The Idempotency-Key was used with another request. */
   | { readonly kind: "conflict" }
   | { readonly kind: "plan_not_found" };
 
-/** States of a subscription; from `incomplete` on, the provider's own. */
+/** The states of a subscription; `incomplete` and those after it are the provider's own. */
 export const subscriptionStates = [
   "opening",
   "open",
@@ -46,13 +46,13 @@ export const subscriptionStates = [
 
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
-/** A provider's event about one subscription, which any of the three ids identifies. */
+/** A provider's event about one subscription, identified by `id`, `sessionId` or `subscriptionId`. */
 export interface ProviderChange {
   readonly eventId: string;
   readonly type: string;
-  /** By the provider's clock, ISO 8601. */
+  /** The time on the provider's clock, ISO 8601. */
   readonly createdAt: string;
-  /** Our reference. */
+  /** Our reference for the checkout. */
   readonly id: string | null;
   readonly sessionId: string | null;
   readonly subscriptionId: string | null;
@@ -70,7 +70,10 @@ export class CheckoutStore {
     this.#pool = pool;
   }
 
-  /** Starts a checkout at the plan's current price, or finds the one with the same key. Digests are UUIDs. */
+  /**
+   * Starts a checkout at the plan's current price, or finds the checkout with the same Idempotency-Key. Digests are
+   * formatted as UUIDs.
+   */
   async begin(
     planSlug: string,
     key: { readonly keyDigest: string; readonly requestDigest: string } | null,
@@ -90,7 +93,7 @@ export class CheckoutStore {
     return row as CheckoutStart;
   }
 
-  /** Stores the provider's session. One of its events may have arrived first. */
+  /** Stores the provider's session. An event about the session may have arrived first. */
   async opened(id: string, session: OpenSession & { readonly expiresAt: string | null }): Promise<void> {
     const { sessionId, url, expiresAt } = session;
     await this.#pool.run(
@@ -104,7 +107,7 @@ export class CheckoutStore {
     await this.#pool.run(deadlineMs, (sql) => sql`select fail_checkout(${id})`);
   }
 
-  /** Applies an event, once. */
+  /** Applies a provider's event, at most once. */
   async apply(change: ProviderChange): Promise<"applied" | "stale" | "unknown" | "duplicate"> {
     const [row] = await this.#pool.run(
       deadlineMs,

@@ -1,6 +1,6 @@
 /**
- * Group commit: concurrent requests share a transaction. An idle committer commits at once; what arrives during a
- * commit forms the next batch. There is no timer. Intake and forms share one committer.
+ * Groups the commits of concurrent requests. An idle committer commits at once; entries that arrive during a commit
+ * form the next batch. No timer delays a new entry. Intake and forms share one committer.
  */
 
 import type { Decision, Entry, Outcome } from "./accept.ts";
@@ -9,28 +9,25 @@ import { Unavailable } from "../pool.ts";
 import { reportsUnwritable } from "../unavailable.ts";
 
 export interface CommitterOptions {
-  /** Commits a batch, all or nothing except entries of a busy key; {@linkcode Unavailable} means unknown outcome. */
+  /** Commits a batch, all or nothing except entries with a busy key; {@linkcode Unavailable} means an unknown outcome. */
   readonly accept: (entries: readonly Entry[], deadlineMs: number) => Promise<readonly Decision[]>;
-  /** Whether the store takes writes; if not, commits fail at once. */
+  /** Whether the store accepts writes; if not, commits fail at once. */
   readonly writable: () => boolean;
   readonly nowMs: () => number;
-  /** From {@linkcode Committer.commit} to its outcome. */
+  /** The maximum time from the call of {@linkcode Committer.commit} to its outcome. */
   readonly deadlineMs: number;
   readonly listener: CommitListener;
   readonly observe: (observation: StoreObservation) => void;
 }
 
-/** Receives the outcome of each batch. */
 export interface CommitListener {
-  /** A batch is confirmed, and at least one of its entries is not busy. */
+  /** Called when a batch is confirmed and at least one of its entries is not busy. */
   onCommitted(entries: readonly Entry[], decisions: readonly Decision[]): void;
-  /**
-   * Nothing of a batch was committed. Called once per batch, or at once when the store says that it takes no writes.
-   */
+  /** Called once per batch of which nothing was committed; at once if the store reports that it rejects writes. */
   onFailed(error: unknown): void;
 }
 
-interface Waiting {
+interface WaitingEntry {
   readonly entry: Entry;
   readonly bytes: number;
   readonly deadlineAtMs: number;
@@ -38,39 +35,38 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-// About 1 MiB of typical leads; larger batches gained nothing and delay their first entry.
+// About 1 MiB of typical leads; larger batches are no faster and delay their first entry.
 const batchEntriesMax = 512;
 // Bounds the memory of a batch of the largest bodies.
 const batchBytesMax = 8 * 1024 * 1024;
-// At 10,000 leads a second, less than half a second of work.
+// At 10,000 leads per second, less than half a second of work.
 const queueEntriesMax = 4096;
 const queueBytesMax = 64 * 1024 * 1024;
 
-// Entries closer to their deadline are not started: they would cut the commit of their batch short.
+// Entries closer to their deadline are not started, because they would shorten the deadline of their batch.
 const commitMsMin = 1_000;
 
-// After so many entries refused one by one with nothing committed, the store itself refuses, and the rest is not
-// tried. Chosen: 8, which takes 25 attempts on the largest batch.
+// If this many single entries are refused and nothing was committed, the store is the cause, and the rest is not tried.
+// Chosen: 8, which takes 25 attempts on the largest batch.
 const refusedAloneMax = 8;
 
-// Pause before retrying entries whose key is being revoked, which takes milliseconds.
+// The pause before a retry of entries whose key is being revoked; a revocation takes milliseconds.
 const busyPauseMs = 50;
 
-/** What splitting a batch has shown so far. */
 interface BatchOutcome {
-  /** The store committed part of the batch, so refusals are the entries' own fault. */
+  /** Whether part of the batch was committed, which means that refusals are caused by the refused entries. */
   isAnyCommitted: boolean;
-  refusedAlone: number;
+  refusedAloneCount: number;
   error: unknown;
 }
 
 /** Groups entries into commits; one commit runs at a time. */
 export class Committer {
   readonly #options: CommitterOptions;
-  #queue: Waiting[] = [];
+  #queue: WaitingEntry[] = [];
   #queueBytes = 0;
-  /** To be retried after the pause. */
-  #busy: Waiting[] = [];
+  /** The entries with busy keys, to be retried after the pause. */
+  #busy: WaitingEntry[] = [];
   #pause: Promise<void> | null = null;
   #running: Promise<void> | null = null;
 
@@ -79,10 +75,10 @@ export class Committer {
   }
 
   /**
-   * Commits an entry and resolves once the commit is confirmed.
+   * Commits an entry; resolves to its outcome once the commit is confirmed.
    *
-   * @throws {Unavailable} when the store takes no writes, the queue is full, the deadline has passed, or the outcome
-   * is unknown
+   * @throws {Unavailable} when the store rejects writes or this entry, the queue is full, the deadline has passed, or
+   * the outcome is unknown
    */
   commit(entry: Entry): Promise<Outcome> {
     const bytes = entry.raw.length + entry.lead.length + (entry.extra?.length ?? 0);
@@ -106,17 +102,17 @@ export class Committer {
     });
   }
 
-  /** How many entries wait for a batch. */
+  /** The number of entries that are waiting for a batch. */
   get waiting(): number {
     return this.#queue.length + this.#busy.length;
   }
 
-  /** Fails the entries that have not been sent, because the store takes no writes. */
+  /** Rejects the waiting entries, because the store rejects writes. */
   refuseWaiting(): void {
-    refuse(this.#takeAll());
+    rejectAll(this.#takeAll());
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when no entry waits and no commit runs. */
   async idle(): Promise<void> {
     while (this.#running !== null || this.#pause !== null) await (this.#running ?? this.#pause);
   }
@@ -125,15 +121,15 @@ export class Committer {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
       if (batch.length === 0) continue;
-      const outcome: BatchOutcome = { isAnyCommitted: false, refusedAlone: 0, error: null };
-      await this.#settle(batch, outcome);
+      const outcome: BatchOutcome = { isAnyCommitted: false, refusedAloneCount: 0, error: null };
+      await this.#commitBatch(batch, outcome);
       if (!outcome.isAnyCommitted && outcome.error !== null && !reportsUnwritable(outcome.error)) {
         this.#options.listener.onFailed(outcome.error);
       }
     }
   }
 
-  #takeAll(): Waiting[] {
+  #takeAll(): WaitingEntry[] {
     const all = [...this.#queue, ...this.#busy];
     this.#queue = [];
     this.#busy = [];
@@ -141,45 +137,44 @@ export class Committer {
     return all;
   }
 
-  #takeBatch(): Waiting[] {
+  #takeBatch(): WaitingEntry[] {
     const nowMs = this.#options.nowMs();
-    const batch: Waiting[] = [];
-    let taken = 0;
+    const batch: WaitingEntry[] = [];
+    let takenCount = 0;
     let bytes = 0;
     for (const waiting of this.#queue) {
       if (batch.length >= batchEntriesMax || (bytes + waiting.bytes > batchBytesMax && batch.length > 0)) {
         break;
       }
-      taken += 1;
+      takenCount += 1;
       this.#queueBytes -= waiting.bytes;
       if (waiting.deadlineAtMs - nowMs < commitMsMin) {
-        waiting.reject(new Unavailable("the deadline passed before the commit began"));
+        waiting.reject(new Unavailable("too little time was left for the commit"));
         continue;
       }
       bytes += waiting.bytes;
       batch.push(waiting);
     }
-    this.#queue = taken === this.#queue.length ? [] : this.#queue.slice(taken);
+    this.#queue = takenCount === this.#queue.length ? [] : this.#queue.slice(takenCount);
     return batch;
   }
 
   // Retries until the deadline, so that a long lock on a key delays only that key's posts.
-  #retry(waiting: Waiting): void {
+  #retry(waiting: WaitingEntry): void {
     this.#busy.push(waiting);
     this.#queueBytes += waiting.bytes;
-    this.#pause ??= new Promise<void>((settle) => setTimeout(settle, busyPauseMs)).then(() => {
+    this.#pause ??= new Promise<void>((resolve) => setTimeout(resolve, busyPauseMs)).then(() => {
       this.#pause = null;
       this.#queue.push(...this.#busy.splice(0));
       this.#start();
     });
   }
 
-  // Never throws: it settles every entry.
-  async #settle(batch: readonly Waiting[], outcome: BatchOutcome): Promise<void> {
-    // Part of a batch that the store refuses as a whole.
-    const isHopeless = !outcome.isAnyCommitted && outcome.refusedAlone >= refusedAloneMax;
-    if (isHopeless || !this.#options.writable()) return refuse(batch);
-    // After splitting, a half may start with no time left: it fails no later than it would have anyway.
+  // Never rejects: resolves, rejects or retries every entry.
+  async #commitBatch(batch: readonly WaitingEntry[], outcome: BatchOutcome): Promise<void> {
+    const isHopeless = !outcome.isAnyCommitted && outcome.refusedAloneCount >= refusedAloneMax;
+    if (isHopeless || !this.#options.writable()) return rejectAll(batch);
+    // After a split, a half may start with no time left; it fails no later than the whole batch would have.
     const deadlineAtMs = Math.min(...batch.map((waiting) => waiting.deadlineAtMs));
     const { accept, listener, nowMs, observe } = this.#options;
     const startedAtMs = nowMs();
@@ -206,23 +201,23 @@ export class Committer {
       if (error instanceof Unavailable) {
         for (const waiting of batch) waiting.reject(error);
       } else if (batch.length === 1) {
-        outcome.refusedAlone += 1;
+        outcome.refusedAloneCount += 1;
         observe({ kind: "entry_refused", error });
         batch[0]?.reject(new Unavailable("the store refused this entry", { cause: error }));
       } else {
-        // Refused as a whole, nothing committed: split it to find the faulty entry.
+        // Nothing was committed. Split the batch to find the entry that the server refuses.
         const half = batch.length >> 1;
-        await this.#settle(batch.slice(0, half), outcome);
-        await this.#settle(batch.slice(half), outcome);
+        await this.#commitBatch(batch.slice(0, half), outcome);
+        await this.#commitBatch(batch.slice(half), outcome);
       }
     }
   }
 }
 
 function notWritable(): Unavailable {
-  return new Unavailable("the store takes no writes");
+  return new Unavailable("the store rejects writes");
 }
 
-function refuse(waiting: readonly Waiting[]): void {
+function rejectAll(waiting: readonly WaitingEntry[]): void {
   for (const { reject } of waiting) reject(notWritable());
 }

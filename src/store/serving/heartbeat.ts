@@ -1,10 +1,10 @@
-/** Decides whether the store takes writes, from the service's commits and from small writes of its own in between. */
+/** Determines whether the store accepts writes, from this process's commits and from regular small writes (beats). */
 
 import type { Pool } from "../pool.ts";
 import { isStoreRefusal, reportsUnwritable } from "../unavailable.ts";
 
 export interface HeartbeatOptions {
-  /** A connection of its own, so that nothing delays a beat. */
+  /** A dedicated connection, so that nothing delays a beat. */
   readonly pool: Pool;
   readonly nowMs: () => number;
   /** Identifies this process in the heartbeat table; any small number. */
@@ -16,46 +16,47 @@ interface Beat {
   readonly dead: string;
 }
 
-/** Called when the store stops taking writes, with the cause, and when it takes them again. */
-export type WritableReaction = (writable: boolean, cause: unknown) => void;
+/** Called when the store stops accepting writes, with the cause, and when it accepts them again. */
+export type WritableListener = (writable: boolean, cause: unknown) => void;
 
-// `store_writable` turns false at most interval + silence after the last write: 2 s.
+// If the server stops responding, `store_writable` becomes false at most 2 s after the last write: `intervalMs` plus
+// `silenceMaxMs`.
 const intervalMs = 500;
 const silenceMaxMs = 1_500;
 const missesMax = 2;
-// Shorter while the store is unavailable, to notice its return at once.
-const awayDeadlineMs = 1_000;
+// The deadline while the store is unavailable, so that its recovery is detected soon.
+const outageDeadlineMs = 1_000;
 const retryMs = 200;
-// Consecutive batches refused as a whole, for a reason that may not be their own.
 const refusalsMax = 3;
-// After a refused commit: bounds how often a store that takes beats but refuses commits is tried.
+// How long refused commits count for more than successful beats, because a store may accept beats but refuse commits.
 const refusalHoldMs = 1_000;
 
 /**
- * Beats, watches commits, and says whether posts may be accepted.
+ * Beats, observes commits, and determines whether posts may be accepted.
  *
- * It closes at once when the server says that it takes no writes (read-only, full disk), after {@linkcode
- * refusalsMax} refused batches in a row, and after two missed beats in a row; a confirmed commit counts as a beat.
- * The next beat opens it.
+ * The store counts as unwritable at once when the server reports that it rejects writes (read-only, full disk), after
+ * {@linkcode refusalsMax} consecutive refused batches, and after two consecutive missed beats; a confirmed commit
+ * counts as a beat. The next successful beat makes the store writable again; after refusals, only a beat that starts at
+ * least {@linkcode refusalHoldMs} later.
  *
- * Rejected: the age of the last write. A process busy for 2 s saw an unwritable store before it read the answer that
- * had arrived (56 of 450 form posts refused in one run).
+ * Rejected: the age of the last write. A process that had been busy for 2 s refused posts before it read the response
+ * that had arrived (56 of 450 form posts in one run).
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #writable = false;
   #hasBeaten = false;
-  #reaction: WritableReaction = () => {};
+  #listener: WritableListener = () => {};
   #misses = 0;
   #refusals = 0;
   #committedAtMs = Number.NEGATIVE_INFINITY;
-  /** A beat that began earlier does not open. */
+  /** A beat that started before this time does not make the store writable. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   /** When the last beat ended, successful or not; initially the start time. */
   endedAtMs: number;
-  /** Outbox rows that are not settled, as last read. */
+  /** The number of unsettled outbox rows, as last read. */
   pending = 0;
-  /** Dead letters, as last read. */
+  /** The number of dead letters, as last read. */
   dead = 0;
 
   constructor(options: HeartbeatOptions) {
@@ -63,34 +64,34 @@ export class Heartbeat {
     this.endedAtMs = options.nowMs();
   }
 
-  /** Sets the callback for further changes. */
-  react(reaction: WritableReaction): void {
-    this.#reaction = reaction;
+  /** Replaces the callback for changes. */
+  onChange(listener: WritableListener): void {
+    this.#listener = listener;
   }
 
   get hasBeaten(): boolean {
     return this.#hasBeaten;
   }
 
-  /** Whether the store is known to take no writes; false before the first beat. */
-  get isAway(): boolean {
+  /** Whether the store is known to reject writes; false before the first beat. */
+  get isUnavailable(): boolean {
     return this.#hasBeaten && !this.#writable;
   }
 
-  /** Whether the store took the last write. */
+  /** Whether posts may be accepted; false before the first successful beat. */
   get writable(): boolean {
     return this.#writable;
   }
 
-  /** A commit was confirmed. */
-  committed(): void {
+  /** Records a confirmed commit. */
+  recordCommit(): void {
     this.#committedAtMs = this.#options.nowMs();
     this.#misses = 0;
     this.#refusals = 0;
   }
 
-  /** A batch failed, and nothing of it was committed. */
-  commitFailed(error: unknown): void {
+  /** Records a failed batch; only a refusal by the server matters. */
+  recordFailedCommit(error: unknown): void {
     if (!isStoreRefusal(error)) return;
     this.#refusals += 1;
     if (!reportsUnwritable(error) && this.#refusals < refusalsMax) return;
@@ -103,12 +104,12 @@ export class Heartbeat {
     return Math.max(0, intervalMs - tookMs);
   }
 
-  /** Beats once, and returns how long that took in milliseconds. */
+  /** Makes one beat, and returns its duration in milliseconds. */
   async runOnce(): Promise<number> {
     const startedAtMs = this.#options.nowMs();
     try {
       const [row] = await this.#options.pool.run(
-        this.#writable ? silenceMaxMs : awayDeadlineMs,
+        this.#writable ? silenceMaxMs : outageDeadlineMs,
         (sql) => sql<Beat[]>`select * from beat(${this.#options.slot})`,
       );
       this.pending = Math.max(0, Number(row?.pending));
@@ -125,7 +126,7 @@ export class Heartbeat {
 
   #missed(error: unknown, startedAtMs: number): void {
     const silentMs = this.#options.nowMs() - Math.max(startedAtMs, this.#committedAtMs);
-    // A lost connection may be just that; a long silence counts for as many beats as it prevented.
+    // A lost connection counts as one missed beat, a long silence as the number of beats that it prevented.
     this.#misses += Math.max(1, Math.floor(silentMs / intervalMs));
     if (reportsUnwritable(error) || this.#misses >= missesMax) this.#change(false, error);
   }
@@ -134,6 +135,6 @@ export class Heartbeat {
     if (writable === this.#writable) return;
     this.#writable = writable;
     this.#refusals = 0;
-    this.#reaction(writable, cause);
+    this.#listener(writable, cause);
   }
 }

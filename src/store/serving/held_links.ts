@@ -1,4 +1,4 @@
-/** Held submissions that a customer releases through a link in a digest. */
+/** Signs and resolves the links in digests that let customers release held submissions. */
 
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -8,37 +8,37 @@ export interface HeldLink {
   readonly submissionId: string;
   readonly routeId: number;
   /** Seconds since 1970. */
-  readonly expiresS: number;
+  readonly expiresAtSeconds: number;
 }
 
-/** The path of links at the forms' address; {@linkcode heldLinkToken} follows. */
+/** The path of the links on the forms host. The token is appended. */
 export const heldLinkPath = "/held/";
 
-const signed = (text: string, secret: string) =>
+const sign = (text: string, secret: string) =>
   `${text}.${createHmac("sha256", secret).update(heldLinkPath + text).digest("base64url")}`;
 
-/** The link's fields in the clear, and an HMAC over them. */
-export function heldLinkToken({ submissionId, routeId, expiresS }: HeldLink, secret: string): string {
-  return signed(`${submissionId}.${routeId}.${expiresS}`, secret);
+/** Returns a link's token: its fields in plain text, and an HMAC over the path and the fields. */
+export function heldLinkToken({ submissionId, routeId, expiresAtSeconds }: HeldLink, secret: string): string {
+  return sign(`${submissionId}.${routeId}.${expiresAtSeconds}`, secret);
 }
 
-/** The link that one of the secrets has signed, or `null`. */
+/** Returns the link if the token is signed with one of the secrets, otherwise `null`. Does not check the expiry. */
 export function readHeldLink(token: string, secrets: readonly string[]): HeldLink | null {
-  const [submissionId = "", routeId, expiresS] = token.split(".");
-  const link = { submissionId, routeId: Number(routeId), expiresS: Number(expiresS) };
-  const given = Buffer.from(token);
+  const [submissionId = "", routeId, expiresAtSeconds] = token.split(".");
+  const link = { submissionId, routeId: Number(routeId), expiresAtSeconds: Number(expiresAtSeconds) };
+  const tokenBytes = Buffer.from(token);
   const isSigned = secrets.some((secret) => {
-    const made = Buffer.from(heldLinkToken(link, secret));
-    return made.length === given.length && timingSafeEqual(made, given);
+    const expectedBytes = Buffer.from(heldLinkToken(link, secret));
+    return expectedBytes.length === tokenBytes.length && timingSafeEqual(expectedBytes, tokenBytes);
   });
   return isSigned ? link : null;
 }
 
-/** `gone`: its content was erased or has expired. */
+/** `gone`: the content was erased or has expired. */
 export type HeldLinkState = "held" | "released" | "dismissed" | "gone";
 
-/** The state, and for a held submission what the digest showed of it. */
-export type FoundHeld =
+/** The state of a link's submission and, while the submission is held, the details that the digest shows. */
+export type HeldLinkTarget =
   | { readonly state: Exclude<HeldLinkState, "held"> }
   | {
     readonly state: "held";
@@ -48,9 +48,9 @@ export type FoundHeld =
     readonly excerpt: string;
   };
 
-const deadlineMs = 5_000;
+const statementTimeoutMs = 5_000;
 
-/** Resolves links. Methods throw what {@linkcode Pool.run} throws. */
+/** Methods throw what {@linkcode Pool.run} throws. */
 export class HeldLinkStore {
   readonly #pool: Pool;
 
@@ -58,23 +58,26 @@ export class HeldLinkStore {
     this.#pool = pool;
   }
 
-  /** Finds the submission of a link; `null` when the link is not valid any more. */
-  async find({ submissionId, routeId, expiresS }: HeldLink): Promise<FoundHeld | null> {
-    const [row] = await this.#pool.run(deadlineMs, (sql) =>
-      sql<FoundHeld[]>`
+  /** Finds the submission that a link releases; returns `null` if the link is no longer valid. */
+  async find({ submissionId, routeId, expiresAtSeconds }: HeldLink): Promise<HeldLinkTarget | null> {
+    const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
+      sql<HeldLinkTarget[]>`
         select state, tenant, form_key as "formKey", sender, excerpt
-        from held_link(${submissionId}, ${routeId}::int, ${expiresS}::bigint)`);
+        from held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint)`);
     return row ?? null;
   }
 
-  /** Releases a held submission, audits it with the client's address, and returns the state it had before. */
+  /**
+   * Releases a link's submission if it is held, and records the client's address in the audit log. Returns the previous
+   * state, or `null` if the link is no longer valid.
+   */
   async release(
-    { submissionId, routeId, expiresS }: HeldLink,
+    { submissionId, routeId, expiresAtSeconds }: HeldLink,
     address: string,
   ): Promise<HeldLinkState | null> {
-    const [row] = await this.#pool.run(deadlineMs, (sql) =>
+    const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
       sql<{ state: HeldLinkState | null }[]>`
-        select release_held_link(${submissionId}, ${routeId}::int, ${expiresS}::bigint, ${address}) as state`);
+        select release_held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint, ${address}) as state`);
     return row?.state ?? null;
   }
 }

@@ -1,4 +1,4 @@
-/** Reads keys and forms in batches, with a cache of those found. */
+/** Reads API keys and forms in batches, and caches them. */
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
@@ -15,31 +15,30 @@ interface Waiting<Value> {
 }
 
 export interface LookupOptions<Value> {
-  /** Reads the rows of some ids in one query. */
+  /** Reads the rows with these ids, in one query. */
   readonly read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
   readonly nowMs: () => number;
 }
 
-// Bounds how long a change of a row goes unseen.
+// Bounds the delay until a changed row takes effect.
 const cacheMaxAgeMs = 5_000;
 const cacheMax = 10_000;
 const batchMax = 1_000;
 
 /**
- * The rows of a statement that also selects `is_standby`: a standby may lag, and must not answer "not found". A row
- * without `id` carries only `is_standby`.
+ * Returns the rows that have an `id`, without the column `is_standby`.
  *
- * @throws {Unavailable} when the server is a standby
+ * @throws {Unavailable} when the server is a standby, which may lag and therefore lack a row
  */
-function onPrimary<Row extends { readonly id: number | null; readonly is_standby: boolean }>(
+function requirePrimary<Row extends { readonly id: number | null; readonly is_standby: boolean }>(
   rows: readonly Row[],
 ): Omit<Row, "is_standby">[] {
   if (rows[0]?.is_standby !== false) throw new Unavailable("the server is a standby and may lag");
   return rows.filter(({ id }) => id !== null).map(({ is_standby: _, ...row }) => row);
 }
 
-/** Rows by id. Misses are not cached, so that new rows are found at once. */
-export class Lookup<Value> {
+/** Reads rows by id. Misses are not cached, so that new rows are found at once. */
+class Lookup<Value> {
   readonly #options: LookupOptions<Value>;
   readonly #cache = new Map<string, Cached<Value>>();
   readonly #waiting = new Map<string, Waiting<Value>[]>();
@@ -49,13 +48,15 @@ export class Lookup<Value> {
     this.#options = options;
   }
 
-  /** A row read at most `maxAgeMs` ago, without a query. */
+  /** Returns a cached row that was read at most `maxAgeMs` ago, or `null`. */
   cached(id: string, maxAgeMs: number = cacheMaxAgeMs): Value | null {
     const entry = this.#cache.get(id);
     return entry !== undefined && this.#options.nowMs() - entry.readAtMs <= maxAgeMs ? entry.value : null;
   }
 
-  /** The current row, or `null`. Lookups that wait share the next query. Throws what `read` throws. */
+  /**
+   * Reads the current row, or `null` if there is none. Waiting lookups share the next query. Throws what `read` throws.
+   */
   find(id: string): Promise<Value | null> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(id);
@@ -65,7 +66,7 @@ export class Lookup<Value> {
     });
   }
 
-  /** Removes a row that is known to be outdated. */
+  /** Drops a cached row that is known to be outdated. */
   forget(id: string): void {
     this.#cache.delete(id);
   }
@@ -101,19 +102,21 @@ export class Lookup<Value> {
   }
 }
 
-/** An active key: neither revoked, nor suspended with its tenant. */
+/** An active key: neither revoked nor suspended with its tenant. */
 export interface ApiKey {
   readonly id: number;
   readonly tenantId: number;
   readonly tenant: string;
   readonly label: string;
-  /** A raised limit in force; `null` for the published one. */
+  /** The raised limit that applies now; `null` if the published limit applies. */
   readonly raisedRate: Rate | null;
 }
 
 const deadlineMs = 5_000;
 
-/** Reads active keys by their SHA-256 digest, as 64 hex digits. Cached ones are not enough to answer by: commits check again. */
+/**
+ * Reads active keys by SHA-256 digest (64 hex digits). A cached key may have been revoked, so commits check again.
+ */
 export class KeyStore extends Lookup<ApiKey> {
   constructor(pool: Pool, nowMs: () => number) {
     super({ read: (digests) => readKeys(pool, digests), nowMs });
@@ -134,23 +137,22 @@ async function readKeys(pool: Pool, digests: readonly string[]): Promise<Map<str
           on k.digest = decode(d.digest, 'hex') and k.revoked_at is null and k.suspended_at is null
         join tenant as t on t.id = k.tenant_id
       ) on true`);
-  return new Map(onPrimary(rows).map(({ digest, ...key }) => [digest, key]));
+  return new Map(requirePrimary(rows).map(({ digest, ...key }) => [digest, key]));
 }
 
-/** An operator's definition of a form. */
 export interface Form {
   readonly id: number;
   readonly formKey: string;
   readonly required: readonly string[];
-  /** Submissions with this score or more are held; `null`: the service's default. */
+  /** The spam score from which submissions are held; `null`: the service's default. */
   readonly threshold: number | null;
   readonly blocked: readonly string[];
 }
 
-/** Chosen: up to 64 letters, digits, `.`, `_` and `-`, which no client has to encode in a URL. */
-export const formKeyShape = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** Matches a form key. Chosen: up to 64 characters that need no encoding in a URL, the first a letter or digit. */
+export const formKeyPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Reads forms. A change takes effect within five seconds, a new form at once. */
+/** Reads forms. A change takes effect within 5 s, a new form at once. */
 export class FormStore {
   readonly #lookup: Lookup<Form>;
 
@@ -158,9 +160,9 @@ export class FormStore {
     this.#lookup = new Lookup({ read: (ids) => readForms(pool, ids), nowMs });
   }
 
-  /** The form as it was at most five seconds ago, or `null`; an impossible form key costs no query. */
+  /** Returns the form as it was at most 5 s ago, or `null` if there is none. An invalid form key causes no query. */
   async find(tenantId: number, formKey: string): Promise<Form | null> {
-    if (!formKeyShape.test(formKey)) return null;
+    if (!formKeyPattern.test(formKey)) return null;
     const id = `${tenantId} ${formKey}`;
     return this.#lookup.cached(id) ?? await this.#lookup.find(id);
   }
@@ -178,5 +180,5 @@ async function readForms(pool: Pool, ids: readonly string[]): Promise<Map<string
           on f.tenant_id = split_part(w.key, ' ', 1)::int and f.form_key = split_part(w.key, ' ', 2)
         where f.removed_at is null
       ) as f on true`);
-  return new Map(onPrimary(rows).map(({ key, ...form }) => [key, form]));
+  return new Map(requirePrimary(rows).map(({ key, ...form }) => [key, form]));
 }

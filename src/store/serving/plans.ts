@@ -1,4 +1,4 @@
-/** Reads the subscription plans, for the feed's snapshot and for the site's build. */
+/** Reads the subscription plans for the feed and for the site's build. */
 
 import type postgres from "postgres";
 import type { Interval } from "../../contract/plans.ts";
@@ -14,28 +14,30 @@ export interface Plan {
   readonly slug: string;
   readonly name: string;
   readonly customer: string;
-  /** The name of the tenant with that slug; without one, the slug. */
+  /** The name of the tenant whose slug is `customer`; `customer` itself if there is none. */
   readonly customerName: string;
   /** US cents per interval; 0 is free. */
   readonly amountCents: number;
   readonly interval: Interval;
-  /** Without unknown members, which only {@linkcode Plan.json} has. */
+  /** The items without unknown members, which only {@linkcode Plan.json} contains. */
   readonly items: readonly PlanItem[];
-  /** The whole plan as JSON text, unknown members as written. */
+  /** The whole plan as JSON text, with unknown members as stored. */
   readonly json: string;
 }
 
 const deadlineMs = 2_000;
-const order = (sql: postgres.Sql) => sql`order by p.customer collate "C", p.amount_cents, p.slug collate "C"`;
+// A total order, so that all processes serve the same bytes.
+const orderBy = (sql: postgres.Sql) =>
+  sql`order by p.customer collate "C", p.amount_cents, p.slug collate "C"`;
 
-/** All plans, by customer, price and slug, so that every node serves the same bytes. */
+/** Reads the plans, sorted by customer, price and slug. */
 export async function readPlans(pool: Pool): Promise<Plan[]> {
   const rows = await pool.run(deadlineMs, (sql) =>
     sql<Omit<Plan, "items">[]>`
       select
         p.slug, p.name, p.customer, coalesce(t.name, p.customer) as "customerName", p.amount_cents as "amountCents",
         p.billing_interval as interval, p.body::text as json
-      from plan as p left join tenant as t on t.slug = p.customer ${order(sql)}`);
+      from plan as p left join tenant as t on t.slug = p.customer ${orderBy(sql)}`);
   return rows.map((row) => ({
     ...row,
     items: (JSON.parse(row.json) as { items: PlanItem[] }).items.map(({ title, detail }) => ({
@@ -48,7 +50,7 @@ export async function readPlans(pool: Pool): Promise<Plan[]> {
 interface PlansText {
   /** All plans as one JSON array, in the order of {@linkcode readPlans}. */
   readonly text: string;
-  /** The names of the tenants that offer them, by slug. */
+  /** The names of the tenants that offer the plans, by slug. */
   readonly names: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +58,7 @@ async function readPlansText(pool: Pool): Promise<PlansText> {
   const [row] = await pool.run(deadlineMs, (sql) =>
     sql<{ plans: string; names: PlansText["names"] }[]>`
       select
-        coalesce(string_agg(p.body::text, ',' ${order(sql)}), '') as plans,
+        coalesce(string_agg(p.body::text, ',' ${orderBy(sql)}), '') as plans,
         coalesce(json_object_agg(t.slug, t.name) filter (where t.slug is not null), '{}') as names
       from plan as p left join tenant as t on t.slug = p.customer`);
   return { text: `[${row?.plans ?? ""}]`, names: row?.names ?? {} };
@@ -70,7 +72,6 @@ export interface PlanSnapshotOptions {
 }
 
 const intervalMs = 1_000;
-// While the store is unavailable: plans return soon after it does.
 const retryMs = 200;
 
 export class PlanSnapshot {
@@ -86,13 +87,13 @@ export class PlanSnapshot {
     this.#options = options;
   }
 
-  /** The plans as a JSON array; `null` when the store cannot be read, or has not been read for too long. */
+  /** The plans as a JSON array; `null` if the store cannot be read or the last read is too old. */
   get current(): string | null {
     const { nowMs, ageMaxMs } = this.#options;
     return nowMs() - this.#readAtMs <= ageMaxMs ? this.#text : null;
   }
 
-  /** The name of a tenant that offers a plan; for any other `customer`, the same text. */
+  /** Returns the name of the tenant with the slug `customer` if that tenant offers a plan; otherwise `customer` itself. */
   customerName(customer: string): string {
     return Object.hasOwn(this.#names, customer) ? this.#names[customer] as string : customer;
   }
@@ -101,7 +102,7 @@ export class PlanSnapshot {
     return this.#hasFailed ? retryMs : intervalMs;
   }
 
-  /** Resolves when a statement started after this call has read the plans. One statement runs at a time. */
+  /** Rereads the plans; resolves when a read that started after this call has ended. Waiting calls share one read. */
   renew(): Promise<void> {
     return this.#nextReading ??= this.#reading.then(() => {
       this.#nextReading = null;
@@ -109,32 +110,32 @@ export class PlanSnapshot {
     });
   }
 
-  /** Reads the plans, or drops the old ones. */
+  /** Reads the plans; a failure clears them. */
   runOnce(): Promise<void> {
     return this.#reading = this.#read();
   }
 
   async #read(): Promise<void> {
-    // The data is as old as the start of the query.
+    // Taken before the query, because the plans may change during the query.
     const readAtMs = this.#options.nowMs();
     try {
-      this.#keep(await readPlansText(this.#options.pool), readAtMs);
+      this.#set(await readPlansText(this.#options.pool), readAtMs);
     } catch (error) {
-      this.#lose(error);
+      this.#clear(error);
     }
   }
 
-  #keep({ text, names }: PlansText, readAtMs: number): void {
-    // A later query was answered first.
+  #set({ text, names }: PlansText, readAtMs: number): void {
+    // The result of a later query is already stored.
     if (readAtMs < this.#readAtMs) return;
-    // Keeps the same string, so that comparisons with the last one are cheap.
+    // Comparing a string with itself is cheap, so keep the same one.
     if (text !== this.#text) this.#text = text;
     this.#names = names;
     this.#readAtMs = readAtMs;
     this.#hasFailed = false;
   }
 
-  #lose(error: unknown): void {
+  #clear(error: unknown): void {
     this.#text = null;
     if (!this.#hasFailed) this.#options.observe({ kind: "plans_unreadable", error });
     this.#hasFailed = true;

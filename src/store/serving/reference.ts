@@ -1,7 +1,4 @@
-/**
- * A snapshot, reread every second, of what the intake reads often and operators seldom change: the vocabulary and the
- * raised limits of networks.
- */
+/** Reads a snapshot of the vocabulary and of the networks' raised limits every second. */
 
 import type { Rate } from "../../contract/limits.ts";
 import type { Areas } from "../../lead/lead.ts";
@@ -21,21 +18,20 @@ export interface IpLimit {
 }
 
 export interface Reference {
-  /** In alphabetical order, without retired terms. */
+  /** The vocabulary in alphabetical order, without retired terms. */
   readonly areas: readonly Area[];
-  /** From folded spelling to the vocabulary's own. */
+  /** Maps each term's spelling under {@linkcode foldArea} to the term. */
   readonly areaIndex: Areas;
-  /** The narrowest network first. */
+  /** The raised limits, those for the narrowest networks first. */
   readonly ipLimits: readonly IpLimit[];
-  /** On the clock that was passed in. */
+  /** The time just before the read, on the clock passed to {@linkcode readReference}. */
   readonly readAtMs: number;
 }
 
-// The promise is 5 s.
+// As documented, a change takes effect within 5 s.
 const intervalMs = 1_000;
 const deadlineMs = 2_000;
 
-/** Reads the snapshot. */
 export async function readReference(pool: Pool, nowMs: () => number): Promise<Reference> {
   const readAtMs = nowMs();
   const [row] = await pool.run(
@@ -59,7 +55,7 @@ export async function readReference(pool: Pool, nowMs: () => number): Promise<Re
   };
 }
 
-/** Keeps the last snapshot while the store is unavailable. */
+/** Reads snapshots, and retains the last one while the store is unavailable. */
 export class ReferenceReader {
   readonly #pool: Pool;
   readonly #nowMs: () => number;
@@ -79,12 +75,11 @@ export class ReferenceReader {
     return intervalMs;
   }
 
-  /** Rereads the snapshot if the store answers. */
   async runOnce(): Promise<void> {
     try {
       this.#current = await readReference(this.#pool, this.#nowMs);
     } catch {
-      // The heartbeat reports the outage; `readAtMs` shows the age.
+      // The heartbeat reports the outage; `readAtMs` shows how old the snapshot is.
     }
   }
 }

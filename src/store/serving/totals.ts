@@ -1,7 +1,4 @@
-/**
- * Counts requests that leave no event, refusals and duplicates, in memory, and writes the counts at intervals with
- * the times at which keys were last used.
- */
+/** Counts refusals and duplicates in memory, and writes the counts and the keys' times of last use at intervals. */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
@@ -29,28 +26,28 @@ export class Totals {
     this.#observe = observe;
   }
 
-  /** Counts a refused post by its code, under the field `""`, and by the reason for each faulty field. */
+  /** Counts a refused post by its error code, under the field `""`, and by the reason for each invalid field. */
   refused(keyId: number, code: string, fields: Readonly<Record<string, string>> = {}): void {
     this.#count({ keyId, reason: code, field: "", count: 1 });
-    const faults = Object.entries(fields);
-    for (const [field, reason] of faults) this.#count({ keyId, reason, field, count: 1 });
-    for (const reason of faults.length === 0 ? [code] : faults.map(([, reason]) => reason)) {
+    const invalid = Object.entries(fields);
+    for (const [field, reason] of invalid) this.#count({ keyId, reason, field, count: 1 });
+    for (const reason of invalid.length === 0 ? [code] : invalid.map(([, reason]) => reason)) {
       this.#observe({ kind: "post_refused", reason });
     }
   }
 
-  /** Counts and reports a key in a URL, where logs may have kept it. */
+  /** Counts and reports a key in a URL, where logs may contain it. */
   exposed(keyId: number, requestId: string): void {
     this.refused(keyId, "key_in_url");
     this.#observe({ kind: "key_exposed", keyId, requestId });
   }
 
-  /** Counts duplicates: posts answered with an earlier event. */
+  /** Counts duplicates that were posted with a key. */
   duplicate(keyId: number, count = 1): void {
     this.#duplicates.set(keyId, (this.#duplicates.get(keyId) ?? 0) + count);
   }
 
-  /** Records when a key was used, ISO 8601. */
+  /** Records that a key was used at a time, in ISO 8601. */
   used(keyId: number, at: string): void {
     this.#used.set(keyId, at);
   }
@@ -59,7 +56,7 @@ export class Totals {
     return intervalMs;
   }
 
-  /** Writes the counts; throws what {@linkcode Pool.run} throws, and then keeps them for the next run. */
+  /** Writes the counts. If this throws what {@linkcode Pool.run} throws, the next run writes them. */
   async runOnce(): Promise<void> {
     if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
     const refusals = [...this.#refusals.values()];
@@ -85,7 +82,7 @@ export class Totals {
           duplicates.map(([, count]) => count)
         })`);
     } catch (error) {
-      // Bounded by the number of keys, reasons and fields.
+      // The counts cannot grow without limit, because the keys, reasons and fields bound their number.
       for (const entry of refusals) this.#count(entry);
       for (const [keyId, count] of duplicates) this.duplicate(keyId, count);
       for (const [keyId, at] of used) if (!this.#used.has(keyId)) this.#used.set(keyId, at);
@@ -97,10 +94,10 @@ export class Totals {
     return this.runOnce();
   }
 
-  #count(more: Refusals): void {
-    const id = `${more.keyId} ${more.reason} ${more.field}`;
+  #count(added: Refusals): void {
+    const id = `${added.keyId} ${added.reason} ${added.field}`;
     const entry = this.#refusals.get(id);
-    if (entry === undefined) this.#refusals.set(id, more);
-    else entry.count += more.count;
+    if (entry === undefined) this.#refusals.set(id, added);
+    else entry.count += added.count;
   }
 }

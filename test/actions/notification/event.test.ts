@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventNotification } from "../../../src/actions/notification/event.ts";
-import { mailOf } from "../../../src/actions/notification/mail.ts";
+import { renderMail } from "../../../src/actions/notification/mail.ts";
 import { event, sending } from "../../support/actions/event.ts";
 
-/** The mail of an event. */
-const composeEmail = (what: ReturnType<typeof event>) => mailOf(eventNotification(sending(what)));
+/** Returns the email of an event. */
+const composeEmail = (what: ReturnType<typeof event>) => renderMail(eventNotification(sending(what)));
 
 const wholeLead = JSON.stringify({
   first_name: "Ada",
@@ -25,14 +25,14 @@ const wholeLead = JSON.stringify({
   cost_cents: 1250,
 });
 
-/** What a reader sees of the HTML: tags away, entities decoded. */
+/** Returns the HTML's visible text. */
 function seen(html: string): string {
   return html.slice(html.indexOf("<h1")).replace(/<wbr>/g, "").replace(/<br>/g, "\n").replace(/<[^>]*>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
 }
 
-test("the text has who it is and how to reach him first, then what is wanted, then everything else", () => {
+test("the text lists name and contact first, then the request, then everything else", () => {
   const { text } = composeEmail(event({ content: wholeLead }));
   assert.equal(
     text,
@@ -40,9 +40,9 @@ test("the text has who it is and how to reach him first, then what is wanted, th
 Kitchen remodel in Portland, OR
 
 Call: (555) 123-4567
-Mail: ada@example.com
+Email: ada@example.com
 
-What is wanted:
+Request:
 
     First line
     Second line
@@ -61,7 +61,7 @@ Email: ada@example.com
 Address:
     1 Main St
     Portland, OR 97201
-Open the map: https://www.google.com/maps/search/?api=1&query=1%20Main%20St%2C%20Portland%2C%20OR%2097201%2C%20US
+Open in Google Maps: https://www.google.com/maps/search/?api=1&query=1%20Main%20St%2C%20Portland%2C%20OR%2097201%2C%20US
 
 Received: Thursday, September 3, 2026 at 7:05 AM PDT
 Cost: $12.50
@@ -88,7 +88,7 @@ const submission = JSON.stringify({
 const submissionExtra =
   '{"form_key":"contact","attribution":{"utm_source":"ads","utm_campaign":"fall","gclid":"G1"}}';
 
-test("a form submission reads like a notification: who, how to answer, the message, the answers, where it came from", () => {
+test("a form submission's email lists name, contact, message, answers and attribution", () => {
   const { subject, text } = composeEmail(
     event({ kind: "form", content: submission, extra: submissionExtra, source: "acme-web" }),
   );
@@ -99,7 +99,7 @@ test("a form submission reads like a notification: who, how to answer, the messa
 From the contact form
 
 Call: (555) 123-4567
-Mail: ada@example.com
+Email: ada@example.com
 
 Message:
 
@@ -118,7 +118,7 @@ News: yes
 Calls: no
 Size: 1.5
 
-Where it came from:
+Visit:
 
 Page URL: https://acme.example/roof?utm_source=ads
 Referrer: https://search.example/
@@ -134,7 +134,7 @@ Event: ${/Event: (\w+)/.exec(text)?.[1]}
   );
 });
 
-test("nothing of a lead makes the subject long, adds a header, turns it around or is an address in it", () => {
+test("lead content cannot lengthen the subject, add a header, reverse text or form a link", () => {
   const evil = `a\r\nBcc: x@evil.example\u202e\u0000 http://evil.example/${"é".repeat(300)}`;
   const names = ["first_name", "last_name", "city", "project_area", "project_service", "zip"];
   const content = JSON.stringify(Object.fromEntries(names.map((name) => [name, evil])));
@@ -144,7 +144,7 @@ test("nothing of a lead makes the subject long, adds a header, turns it around o
   assert.ok([...subject].length < 200, `${[...subject].length}`);
 });
 
-test("nothing of an event is markup", () => {
+test("event content is never markup", () => {
   const evil = `</td><script>alert(1)</script><img src=x onerror=a()> "'&lt;`;
   const { html } = composeEmail(
     event({
@@ -164,7 +164,7 @@ test("nothing of an event is markup", () => {
   assert.ok(seen(html).includes(evil));
 });
 
-test("nothing of a lead is a link in the HTML, and nothing that mail programs make one of", () => {
+test("lead content is neither a link in the HTML nor auto-linked by email programs", () => {
   const { html } = composeEmail(
     event({
       content: JSON.stringify({
@@ -182,7 +182,7 @@ for (
     ["https://www.example.com", "https://www.example.com"],
     ["See (http://www.example.com/a?b=c#d).", "See (http://www.example.com/a?b=c#d)."],
     ["HTTPS://example.com:8443, or", "HTTPS://example.com:8443, or"],
-    // Whatever is not plainly that stays text that cannot be followed.
+    // Anything else is broken up so that it is not auto-linked.
     ["www.evil.example a@b.example", "www. evil. example a@ b. example"],
     ["https://bank.example@evil.example/", "https:// bank. example@ evil. example/"],
     ["https://bank.example:80@evil.example", "https:// bank. example:80@ evil. example"],
@@ -192,11 +192,11 @@ for (
     ["http://localhost/ https://127.0.0.1/", "http:// localhost/ https:// 127.0.0.1/"],
   ] as const
 ) {
-  test(`${JSON.stringify(sent)} in a lead is ${JSON.stringify(shown)} in the text`, () => {
+  test(`${JSON.stringify(sent)} in a lead is shown as ${JSON.stringify(shown)}`, () => {
     const { text } = composeEmail(
       event({ content: JSON.stringify({ project_details: sent }), extra: JSON.stringify({ site: sent }) }),
     );
-    assert.ok(text.includes(`What is wanted:\n\n    ${shown}\n`), text);
+    assert.ok(text.includes(`Request:\n\n    ${shown}\n`), text);
     assert.ok(text.includes(`Site: ${shown}\n`), text);
   });
 }

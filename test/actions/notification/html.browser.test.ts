@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { eventNotification } from "../../../src/actions/notification/event.ts";
-import { mailOf } from "../../../src/actions/notification/mail.ts";
+import { renderMail } from "../../../src/actions/notification/mail.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 import { atEnd } from "../../support/at_end.ts";
 import { startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 
 const mail = (parts: EventParts, isTest: boolean) =>
-  mailOf(eventNotification(sending(event(parts), { isTest })));
+  renderMail(eventNotification(sending(event(parts), { isTest })));
 
 let browser: Browser;
 before(async () => {
@@ -41,13 +41,13 @@ const whole = mail({
 }, true);
 for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [320, 390, 800]) {
-    test(`at ${width} px, ${colorScheme}, a notification fits, can be read and tapped, loads nothing, and has no links but ours`, async () => {
+    test(`at ${width} px, ${colorScheme}, an email fits, has contrast and tap targets, loads nothing and has no foreign links`, async () => {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 700 } });
       const page = await context.newPage();
-      const asked: string[] = [];
-      page.on("request", (request) => asked.push(request.url()));
+      const requests: string[] = [];
+      page.on("request", (request) => requests.push(request.url()));
       await page.setContent(whole.html);
-      assert.deepEqual(asked, []);
+      assert.deepEqual(requests, []);
       const links = await page.locator(
         "[href], [src], [background], form, script, link, img, svg, object, iframe",
       )

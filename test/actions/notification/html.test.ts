@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { eventNotification } from "../../../src/actions/notification/event.ts";
-import { mailOf } from "../../../src/actions/notification/mail.ts";
+import { renderMail } from "../../../src/actions/notification/mail.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 
 const mail = (parts: EventParts, isTest = false) =>
-  mailOf(eventNotification(sending(event(parts), { isTest })));
+  renderMail(eventNotification(sending(event(parts), { isTest })));
 
-/** What Gmail shows of a mail before it hides the rest. */
+/** The size after which Gmail clips an email. */
 const gmailBytes = 102 * 1024;
 
 const large = {
@@ -22,18 +22,18 @@ const large = {
   },
 };
 for (const [name, lead] of Object.entries(large)) {
-  test(`of the longest details of ${name} the HTML shows what Gmail has room for, and the text all`, () => {
+  test(`details of ${name} at the maximum length are cut in the HTML below Gmail's limit and complete in the text`, () => {
     const { html, text, isCut } = mail({ content: JSON.stringify(lead), extra: '{"last":"one"}' });
     assert.ok(Buffer.byteLength(html) < gmailBytes, `${Buffer.byteLength(html)} bytes`);
     assert.equal(isCut, true);
-    assert.match(html, /… \(cut here; the attached file has all of it\)/);
+    assert.match(html, /… \(shortened; the attached file has the full text\)/);
     assert.ok(html.includes(">one<") && html.includes("tel:+15035550100"));
     assert.ok(text.replaceAll(". ", ".").length >= lead.project_details.length);
     assert.ok(html.isWellFormed());
   });
 }
 
-test("of thousands of fields the HTML shows hundreds and says how many are left, and the text has all", () => {
+test("the HTML of thousands of fields counts those it leaves out, and the text has all", () => {
   const fields = Array.from({ length: 6_000 }, (_, at) => [`f${at}`, at]);
   const { html, text, isCut } = mail({ kind: "form", content: JSON.stringify(Object.fromEntries(fields)) });
   assert.ok(Buffer.byteLength(html) < gmailBytes, `${Buffer.byteLength(html)} bytes`);
@@ -45,7 +45,7 @@ test("of thousands of fields the HTML shows hundreds and says how many are left,
   assert.match(html, /Received: Thursday, September 3/);
 });
 
-test("a usual mail is not cut, and its HTML is far below what is", () => {
+test("a typical email is not cut", () => {
   const { html, isCut } = mail({
     content: JSON.stringify({ first_name: "Ada", project_details: "x ".repeat(2_000) }),
   });

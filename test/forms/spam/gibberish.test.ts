@@ -3,7 +3,7 @@ import test from "node:test";
 import { defaultThreshold } from "../../../src/forms/spam/score.ts";
 import { reasonNames, score } from "../../support/forms/score.ts";
 
-test("names of many languages are no gibberish", () => {
+test("names in many languages are not gibberish", () => {
   const people =
     "Krzysztof Szczepański;Ng;Nguyễn Thị Bích Ngọc;Xochitl Cuauhtémoc;Hrvoje Krpan;Vlk;Zbigniew Brzęczyszczykiewicz;" +
     "Tsz-Kwan Cheung;Gwynllyw Pryce;Ndidi Nwachukwu;Mbali Nkosi;Schnitzspahn;Wojciechowski;Tkachuk;Þórdís Guðmundsdóttir;" +
@@ -16,7 +16,7 @@ test("names of many languages are no gibberish", () => {
   }
 });
 
-test("random letters are gibberish, in names, messages and capitals", () => {
+test("random letters are gibberish in names, emails and messages", () => {
   const random = { name: "RGYSKbmUNdDqrHzm", email: "wq@example.com", message: "NNmWxRtyQpLkHhG" };
   assert.ok(score(random).score >= defaultThreshold);
   assert.ok(reasonNames({ name: "xqzjvkwp" }).includes("gibberish_name"));

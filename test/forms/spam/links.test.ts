@@ -5,7 +5,7 @@ import { type Fields, message, reasonNames } from "../../support/forms/score.ts"
 
 const linkReasons = (fields: Fields) => reasonNames(fields).filter((name) => /link/.test(name));
 
-test("a link in a name is a reason, an address of mail or a dotted initial there is none", () => {
+test("a link in a name is a reason, an email address or a dotted initial is not", () => {
   for (const name of ["http://a.example", "www.win.example now", "bit.ly/abc"]) {
     assert.ok(reasonNames({ name }).includes("link_in_name"), name);
   }
@@ -14,7 +14,7 @@ test("a link in a name is a reason, an address of mail or a dotted initial there
   }
 });
 
-test("links to listings, photos and the form's own site are no reason, and neither is where the visitor came from", () => {
+test("links to listings, photos and the form's own site are not a reason, nor are page_url and referrer", () => {
   const clean: readonly Fields[] = [
     message("The roof of https://www.zillow.com/homedetails/x leaks"),
     message("Photos of the leaking roof: https://photos.app.goo.gl/AbCdEfGh and imgur.com/a/x"),
@@ -34,7 +34,7 @@ test("links to listings, photos and the form's own site are no reason, and neith
   for (const fields of clean) assert.deepEqual(linkReasons(fields), [], JSON.stringify(fields));
 });
 
-test("links are told by what they are", () => {
+test("each kind of link has its reason", () => {
   const cases: readonly (readonly [string, SpamReasonName])[] = [
     ["see https://spam.example/x", "links"],
     ["see spam.com", "links"],

@@ -17,10 +17,12 @@ const fieldName = fc.oneof(
   fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "", "\ud800"),
   messyText,
 );
-const signs =
+const spamParts =
   "http://|://|www.|a.example|bit.ly/x|<a href=|[url=|casino|саsinо|our services|my roof leaks|asdfgh|!!!|$$$|{{|ＦＲＥＥ|\u200b|you pay|s e o|\ud835"
     .split("|");
-const spammyText = fc.array(fc.oneof(messyText, fc.constantFrom(...signs))).map((parts) => parts.join(" "));
+const spammyText = fc.array(fc.oneof(messyText, fc.constantFrom(...spamParts))).map((parts) =>
+  parts.join(" ")
+);
 const fieldValue: fc.Arbitrary<FormValue> = fc.oneof(
   spammyText,
   fc.double(),
@@ -34,7 +36,7 @@ const anyFields = fc.array(fc.tuple(fieldName, fieldValue), { maxLength: 12 }).m
   return fields;
 });
 
-test("any flat JSON object has a probability in whole percent, and reasons by name, each once and in order", () => {
+test("any flat object gets a whole percentage and each reason once, in order", () => {
   fc.assert(
     fc.property(anyFields, fc.array(messyText, { maxLength: 4 }), (fields, blocked) => {
       const { score: percent, reasons } = score(fields, blocked);
@@ -45,7 +47,7 @@ test("any flat JSON object has a probability in whole percent, and reasons by na
   );
 });
 
-test("a submission scores the same twice, and in any order of its fields", () => {
+test("a submission has the same score every time and in any order of fields", () => {
   fc.assert(
     fc.property(anyFields, (fields) => {
       const once = score(fields);
@@ -58,13 +60,13 @@ test("a submission scores the same twice, and in any order of its fields", () =>
   );
 });
 
-test("every reason but those that hold by themselves is found in some case of the corpus", () => {
+test("every reason that needs the model occurs in the corpus", () => {
   const found = new Set([...training, ...heldOut].flatMap((one) => scoreCase(one).reasons));
   const never = order.filter((name) => !found.has(name as keyof typeof spamReasons));
-  assert.deepEqual(never, ["blocked_words", "unjudged", "repeated_post"]);
+  assert.deepEqual(never, ["blocked_words", "unreviewed", "repeated_post"]);
 });
 
-test("the loan for a roof, the website's form and the casino next door pass", () => {
+test("wanted messages with words of spam pass", () => {
   const passing = [
     "I need a loan for the roof, do you offer financing? My credit is bad.",
     "I tried your website's contact form to reach you. The kitchen sink leaks.",
@@ -78,7 +80,7 @@ test("the loan for a roof, the website's form and the casino next door pass", ()
   for (const text of passing) assert.ok(score(message(text)).score < defaultThreshold, text);
 });
 
-test("a pitch is held however it is spelled", () => {
+test("a pitch is held in any spelling", () => {
   const spellings = [
     "We offer SEO services, backlinks and guest posts to rank your website on the first page of Google",
     "WE OFFER SEO SERVICES, BACKLINKS AND GUEST POSTS TO RANK YOUR WEBSITE ON THE FIRST PAGE OF GOOGLE",
@@ -90,7 +92,7 @@ test("a pitch is held however it is spelled", () => {
   for (const text of spellings) assert.ok(score(message(text)).score >= defaultThreshold, text);
 });
 
-test("a pitch is found at either end and in the middle of a message of the largest size, and behind filler fields", () => {
+test("a pitch is held at the start, middle or end of a long message and behind filler fields", () => {
   const pitch =
     "We offer SEO services, backlinks and guest posts to rank your website on the first page of Google. "
       .repeat(6);
@@ -105,7 +107,7 @@ test("a pitch is found at either end and in the middle of a message of the large
   assert.ok(score({ ...fillers, ...message(story) }).score < defaultThreshold);
 });
 
-test("reasons name the words of spam, and what a text shows besides", () => {
+test("the reason wording names words of spam", () => {
   assert.ok(
     reasonNames(message("We offer SEO services to rank your website: https://rank.example/")).includes(
       "wording",
@@ -114,7 +116,7 @@ test("reasons name the words of spam, and what a text shows besides", () => {
   assert.ok(!reasonNames(message("My roof leaks, please call")).includes("wording"));
 });
 
-/** What was held of each held-out author's messages when the weights were trained; `test/vectors/forms/README.md` has the table. */
+/** The held messages of each held-out author when the weights were trained; see `test/vectors/forms/README.md`. */
 const measured = {
   j: { ham: 8, spam: 164 },
   k: { ham: 6, spam: 147 },
@@ -122,7 +124,7 @@ const measured = {
   m: { ham: 3, spam: 84 },
 };
 
-test("of the held-out messages no more ham is held, and no less spam, than was measured", () => {
+test("of the held-out messages, no more ham and no less spam is held than measured", () => {
   for (const [author, { ham, spam }] of Object.entries(measured)) {
     const held = (label: FormCase["label"]) =>
       heldOut.filter((one) => one.author === author && one.label === label)
@@ -132,7 +134,7 @@ test("of the held-out messages no more ham is held, and no less spam, than was m
   }
 });
 
-test("a text that others have sent within a day weighs more, a short or an old one does not, and never enough to hold by itself", () => {
+test("a text repeated by other senders within a day scores higher, but is not held by that alone", () => {
   const texts = new RecentTexts();
   const text =
     "We are looking for a company to partner with us on maintenance of several rental homes, please send your rates";
@@ -154,7 +156,7 @@ test("a text that others have sent within a day weighs more, a short or an old o
   }
 });
 
-test("a word alone is no spam", () => {
+test("a single word is not held", () => {
   for (
     const text of [
       "hello",
@@ -174,7 +176,7 @@ test("a word alone is no spam", () => {
   }
 });
 
-test("nobody's held-out message is in the training, and ids are unique", () => {
+test("no held-out message is in the training set, and ids are unique", () => {
   const all = [...training, ...heldOut];
   assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
   const trained = new Set(training.map(({ fields }) => JSON.stringify(Object.values(fields))));

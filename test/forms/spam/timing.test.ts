@@ -3,7 +3,7 @@ import test from "node:test";
 import { defaultThreshold, type FormValue } from "../../../src/forms/spam/score.ts";
 import { nowMs, reasonNames, score } from "../../support/forms/score.ts";
 
-test("a fill of under 2 seconds counts, in ISO 8601 and Unix seconds and milliseconds", () => {
+test("a form filled in under 2 seconds is too_fast, for times in ISO 8601 and Unix seconds or milliseconds", () => {
   const startedMs = nowMs - 1000;
   const spellings: readonly FormValue[] = [
     new Date(startedMs).toISOString(),
@@ -18,10 +18,10 @@ test("a fill of under 2 seconds counts, in ISO 8601 and Unix seconds and millise
       assert.deepEqual(reasonNames({ [name]: value }), ["too_fast"], String(value));
     }
   }
-  assert.ok(score({ _started_at: nowMs }).score < defaultThreshold, "never enough by itself");
+  assert.ok(score({ _started_at: nowMs }).score < defaultThreshold, "not held by that alone");
 });
 
-test("a time that is missing, unreadable, in the future or absurd is no sign", () => {
+test("a missing, malformed, future or old start time is no reason", () => {
   const values: readonly FormValue[] = [
     null,
     "",

@@ -12,23 +12,19 @@ import { temporaryFolder } from "../../support/folder.ts";
 const files = selfSigned(temporaryFolder(), "slots");
 const halfPost = post("/echo", "abc", "X-Request-Id: gone").slice(0, -1);
 
-function begun(app: App): Promise<unknown> {
-  return app.next((event): event is typeof event => event.event === "began");
-}
-
-/** Clients that have sent half a post, each of which has begun. */
+/** Opens clients that have each sent half a post. */
 async function halfPosts(app: App, addresses: readonly string[]): Promise<Wire[]> {
   const wires: Wire[] = [];
   for (const localAddress of addresses) {
     const wire = await Wire.open(app.port, { localAddress });
     wire.send(halfPost);
-    await begun(app);
+    await app.next("began");
     wires.push(wire);
   }
   return wires;
 }
 
-/** Asks on a connection that stays. */
+/** Opens a keep-alive connection with one served request. */
 async function asked(app: App, localAddress: string): Promise<Wire> {
   const wire = await Wire.open(app.port, { localAddress });
   wire.send(get("/name"));
@@ -47,17 +43,17 @@ async function finishes(wire: Wire): Promise<void> {
 }
 
 const updates = flood("window_update", 1_000);
-/** What a client may send that brings nothing. */
+/** Abusive input, by what the connection is closed for. */
 const wasteful = {
   "frames": () => updates,
-  "requests it takes back": (round: number) =>
+  "reset requests": (round: number) =>
     requests("one.test", "/never", { count: 100, first: 100 * round, isReset: true }),
 };
 
-/** Has a connection of 127.0.1.1 ended for what it sends. */
+/** Gets a connection of 127.0.1.1 closed for abuse. */
 async function waste(app: App, how: keyof typeof wasteful = "frames"): Promise<void> {
   const client = await FrameClient.open(app.port, { localAddress: "127.0.1.1" });
-  // Far more than is taken.
+  // Far above the limit.
   for (let round = 0; round < 10_000 && !client.isClosed; round++) {
     if (!client.send(wasteful[how](round))) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -68,7 +64,7 @@ function leave(wires: readonly (Wire | undefined)[]): void {
   for (const wire of wires) wire?.socket.destroy();
 }
 
-test("an address has 256 connections; trusted proxies and this machine have no bound of their own, unless it is set", () => {
+test("an address has 256 connections, and trusted proxies and loopback no limit unless it is set", () => {
   const options = {
     surfaces: [{ hosts: ["one.test"] }],
     trustedProxies: parseNetworks("10.0.0.0/8"),
@@ -76,16 +72,16 @@ test("an address has 256 connections; trusted proxies and this machine have no b
   const bounds = (of: ListenOptions) =>
     ["192.0.2.1", "2001:db8::1", "10.1.2.3", "127.0.0.1", "::ffff:127.0.0.2", "::1"].map((address) => {
       const edge = new Edge(of);
-      return edge.connectionsOfAddressMax(edge.peer(address));
+      return edge.connectionsPerAddressMax(edge.peer(address));
     });
   assert.deepEqual(bounds(options), [256, 256, Infinity, Infinity, Infinity, Infinity]);
   assert.deepEqual(bounds({ ...options, connectionsPerAddress: 7 }), [7, 7, 7, 7, 7, 7]);
 });
 
 for (const place of places) {
-  test(`a post whose body is a moment late stays, and an idle connection goes for the newcomer, on ${place}`, async () => {
-    // Longer than any machine takes for this test.
-    const app = await startApp(place, { bounds: { connectionsMax: 4, slotPatienceMs: 600_000 } });
+  test(`for a new connection an idle one is closed before one with a late body on ${place}`, async () => {
+    // Longer than this test runs.
+    const app = await startApp(place, { bounds: { connectionsMax: 4, evictionGraceMs: 600_000 } });
     after(() => app.close());
     const idle = [await asked(app, "127.0.1.1"), await asked(app, "127.0.1.1")];
     const half = await halfPosts(app, ["127.0.1.1", "127.0.1.1"]);
@@ -95,11 +91,11 @@ for (const place of places) {
     leave([...half, ...newcomers]);
   });
 
-  describe(`when slots run short on ${place}`, async () => {
-    const app = await startApp(place, { bounds: { connectionsMax: 4, slotPatienceMs: 0 } });
+  describe(`when connection slots run short on ${place}`, async () => {
+    const app = await startApp(place, { bounds: { connectionsMax: 4, evictionGraceMs: 0 } });
     after(() => app.close());
 
-    test("half posts go before a newcomer who sends a request, the oldest first", async () => {
+    test("incomplete posts are closed for new connections, the oldest first", async () => {
       const half = await halfPosts(app, ["127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4"]);
       for (const [index, wire] of half.entries()) {
         const newcomer = await asked(app, `127.0.2.${index + 1}`);
@@ -113,10 +109,10 @@ for (const place of places) {
       leave(half);
     });
 
-    test("what waits for its client goes before what is idle, and what is being answered never", async () => {
+    test("connections that wait for their client are closed before idle ones, and those being served never", async () => {
       const held = await Wire.open(app.port, { localAddress: "127.0.1.1" });
       held.send(get("/held"));
-      await begun(app);
+      await app.next("began");
       const idle = await asked(app, "127.0.1.2");
       const [half] = await halfPosts(app, ["127.0.1.3"]);
       const silent = await Wire.open(app.port, { localAddress: "127.0.1.4" });
@@ -125,7 +121,7 @@ for (const place of places) {
       const second = await asked(app, "127.0.2.2");
       await silent.closed();
       await stillAnswers(idle);
-      // Only idle ones are left.
+      // Only idle connections are left.
       const third = await Wire.open(app.port, { localAddress: "127.0.2.3" });
       await idle.closed();
       third.send(post("/release", ""));
@@ -134,7 +130,7 @@ for (const place of places) {
       leave([held, first, second, third]);
     });
 
-    test("the address with the most connections loses first", async () => {
+    test("the address with the most connections loses one first", async () => {
       const [older] = await halfPosts(app, ["127.0.1.1"]);
       const [one, two, three] = await halfPosts(app, ["127.0.1.2", "127.0.1.2", "127.0.1.2"]);
       const newcomers = [await asked(app, "127.0.2.1")];
@@ -147,7 +143,7 @@ for (const place of places) {
     });
   });
 
-  test(`connections of one address are bounded on ${place}, whatever others have`, async () => {
+  test(`connections are limited per address on ${place}`, async () => {
     const app = await startApp(place, { connectionsPerAddress: 2 });
     const [first, second] = await halfPosts(app, ["127.0.1.1", "127.0.1.1"]);
     const other = await asked(app, "127.0.1.2");
@@ -155,10 +151,10 @@ for (const place of places) {
     await first?.closed();
     await finishes(second as Wire);
     await stillAnswers(other);
-    // Neither of the two can go while it is being answered.
+    // Neither can be closed while it is being served.
     for (const wire of [second as Wire, newcomer]) {
       wire.send(get("/never", "X-Request-Id: gone"));
-      await begun(app);
+      await app.next("began");
     }
     const refused = await Wire.open(app.port, { localAddress: "127.0.1.1" });
     assert.equal((await refused.closed()).byteLength, 0);
@@ -166,10 +162,10 @@ for (const place of places) {
     await app.close();
   });
 
-  describe(`TLS handshakes in line on ${place}`, () => {
+  describe(`queued TLS handshakes on ${place}`, () => {
     const settings = { tls: files, connectionsPerAddress: 256 };
 
-    test("those of an address with many connections begin one after the other, everybody else's before them", async () => {
+    test("handshakes of an address with many connections start after everyone else's", async () => {
       const app = await startApp(place, { ...settings, trustedProxies: "127.0.1.3/32" });
       const order: string[] = [];
       const open = async (localAddress: string): Promise<Wire> => {
@@ -178,7 +174,7 @@ for (const place of places) {
         return wire;
       };
       const many = Array.from({ length: 150 }, () => open("127.0.1.1"));
-      // The first ones have begun.
+      // The first ones have started.
       await many[0];
       const others = [
         ...Array.from({ length: 4 }, () => open("127.0.1.2")),
@@ -191,8 +187,8 @@ for (const place of places) {
       await app.close();
     });
 
-    for (const how of ["frames", "requests it takes back"] as const) {
-      test(`one whose connection had to be ended for ${how} begins after the many of others`, async () => {
+    for (const how of ["frames", "reset requests"] as const) {
+      test(`handshakes of an address closed for ${how} start after those of others`, async () => {
         const app = await startApp(place, settings);
         await waste(app, how);
         const order: string[] = [];
@@ -201,7 +197,7 @@ for (const place of places) {
           order.push(localAddress);
           return wire;
         };
-        // The first of them has nobody to wait for.
+        // The first one has no other to wait for.
         const again = [open("127.0.1.1"), open("127.0.1.1"), open("127.0.1.1")];
         await again[0];
         const others = Array.from({ length: 20 }, () => open("127.0.1.2"));
@@ -213,10 +209,10 @@ for (const place of places) {
       });
     }
 
-    test("who has waited for longer than a handshake may take is closed", async () => {
+    test("a handshake that waits longer than its timeout is closed", async () => {
       const app = await startApp(place, { ...settings, bounds: { handshakeTimeoutMs: 2_000 } });
       await waste(app);
-      // The last of them would begin after twenty seconds.
+      // The last one would start after twenty seconds.
       const opened = await Promise.allSettled(
         Array.from({ length: 40 }, () => Wire.open(app.port, { tls: true, localAddress: "127.0.1.1" })),
       );
@@ -225,7 +221,7 @@ for (const place of places) {
       await app.close();
     });
 
-    test("who still waits when the service ends is closed", async () => {
+    test("waiting handshakes are closed at shutdown", async () => {
       const app = await startApp(place, settings);
       await waste(app);
       const opening = Array.from(
@@ -241,7 +237,7 @@ for (const place of places) {
     });
   });
 
-  test(`handshakes that hang are bounded on ${place}, and hold up no other`, async () => {
+  test(`hanging handshakes are limited and delay no other on ${place}`, async () => {
     const app = await startApp(place, {
       tls: files,
       bounds: { handshakesMax: 2, handshakeTimeoutMs: 60_000 },

@@ -3,7 +3,7 @@ import test from "node:test";
 import { ResponseParser } from "../../../src/http/outbound/response_parser.ts";
 import { countSteps } from "../../support/steps/meter.ts";
 
-/** What a parser says of these chunks and then the end of the connection. */
+/** Returns a summary of the response in these chunks, or the error's code. */
 function parse(chunks: readonly Buffer[], parser = new ResponseParser()): string {
   try {
     let isWhole = false;
@@ -17,13 +17,13 @@ function parse(chunks: readonly Buffer[], parser = new ResponseParser()): string
   }
 }
 
-/** Chosen: four times what the costliest response takes; one whose bytes are read again takes thousands. */
+/** Four times the costliest response's steps; reading bytes repeatedly takes thousands. */
 const stepsPerByteMax = 120;
 
 const head = (...lines: string[]) => lines.map((line) => `${line}\r\n`).join("") + "\r\n";
 const chunked = head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked");
 
-/** Responses, and what is to become of them. */
+/** Responses with their summaries. */
 const vectors: readonly (readonly [text: string, expected: string])[] = [
   [head("HTTP/1.1 200 OK", "Content-Length: 5") + "hello", "200 hello kept"],
   [head("HTTP/1.1 200", "content-length:0"), "200  kept"],
@@ -103,7 +103,7 @@ const vectors: readonly (readonly [text: string, expected: string])[] = [
   ["\x15\x03\x01\x00\x02\x02\x46", "EPROTO"],
 ];
 
-test("A response means the same wherever its bytes are cut in two, and byte by byte", () => {
+test("a response parses the same in any two pieces and byte by byte", () => {
   for (const [text, expected] of vectors) {
     const bytes = Buffer.from(text, "latin1");
     assert.equal(parse([bytes]), expected, JSON.stringify(text));
@@ -111,7 +111,7 @@ test("A response means the same wherever its bytes are cut in two, and byte by b
       const halves = [bytes.subarray(0, at), bytes.subarray(at)];
       assert.equal(parse(halves), expected, `${JSON.stringify(text)} cut at ${at}`);
     }
-    // After the end nothing more is read: what follows it is surplus in any cut.
+    // Bytes after the end are surplus in any split.
     assert.equal(
       parse([...bytes].map((byte) => Buffer.of(byte))),
       expected,
@@ -120,7 +120,7 @@ test("A response means the same wherever its bytes are cut in two, and byte by b
   }
 });
 
-test("Heads of 16 KiB are read and longer ones are not, interim responses and trailers included", () => {
+test("headers of up to 16 KiB are read, including interim responses and trailers", () => {
   const padded = (bytes: number) => {
     const frame = head("HTTP/1.1 204 X", "A: ");
     return head("HTTP/1.1 204 X", `A: ${"x".repeat(bytes - frame.length)}`);
@@ -128,7 +128,7 @@ test("Heads of 16 KiB are read and longer ones are not, interim responses and tr
   assert.equal(parse([Buffer.from(padded(16_384))]), "204  kept");
   assert.equal(parse([Buffer.from(padded(16_385))]), "EPROTO");
   assert.equal(parse([Buffer.from(padded(16_384).slice(0, -1))]), "cut null");
-  // Without an end, as soon as it is too long.
+  // An unfinished header fails as soon as it is too long.
   assert.equal(parse([Buffer.from(padded(16_385).slice(0, -1))]), "EPROTO");
   assert.equal(parse([Buffer.from(head("HTTP/1.1 100 Continue").repeat(1_000))]), "EPROTO");
   const trailer = `T: ${"x".repeat(8_000)}\r\n`;
@@ -136,7 +136,7 @@ test("Heads of 16 KiB are read and longer ones are not, interim responses and tr
   assert.equal(parse([Buffer.from(`${chunked}0\r\n${trailer}${trailer}${trailer}\r\n`)]), "EPROTO");
 });
 
-test("Of a body 16 KiB are kept, up to 1 MiB is read, and a longer one is a fault", () => {
+test("of a body 16 KiB are retained, 1 MiB is read, and a longer one fails", () => {
   const mebibyte = 1024 * 1024;
   const kept = "x".repeat(16_384);
   const length = (bytes: number) => head("HTTP/1.1 200 OK", `Content-Length: ${bytes}`);
@@ -147,21 +147,21 @@ test("Of a body 16 KiB are kept, up to 1 MiB is read, and a longer one is a faul
   assert.equal(whole(head("HTTP/1.1 200 OK"), mebibyte + 1), "EMSGSIZE");
   assert.equal(whole(`${chunked}ff000\r\n`, 0xff000), "cut 200");
   assert.equal(whole(`${chunked}100001\r\n`, 0), "EMSGSIZE");
-  // The framing counts too: one byte each in a thousand of extensions.
+  // Chunk framing counts too.
   const padded = `1;${"e".repeat(1_000)}\r\nx\r\n`.repeat(1_100);
   assert.equal(parse([Buffer.from(chunked + padded)]), "EMSGSIZE");
 });
 
-test("A body in more than 1,024 chunks, or with more than 4 KiB of extensions, is a fault", () => {
+test("a body with more than 1,024 chunks or 4 KiB of extensions fails", () => {
   const ended = (chunks: string) => parse([Buffer.from(`${chunked}${chunks}0\r\n\r\n`)]);
   assert.equal(ended("1\r\nx\r\n".repeat(1_023)), `200 ${"x".repeat(1_023)} kept`);
   assert.equal(ended("1\r\nx\r\n".repeat(1_024)), "EMSGSIZE");
-  const told = `1;${"e".repeat(511)}\r\nx\r\n`;
-  assert.equal(ended(told.repeat(8)), "200 xxxxxxxx kept");
-  assert.equal(ended(told.repeat(8) + "1;\r\nx\r\n"), "EMSGSIZE");
+  const extended = `1;${"e".repeat(511)}\r\nx\r\n`;
+  assert.equal(ended(extended.repeat(8)), "200 xxxxxxxx kept");
+  assert.equal(ended(extended.repeat(8) + "1;\r\nx\r\n"), "EMSGSIZE");
 });
 
-test("The work does not grow with the number of pieces a byte comes in: 16 KiB in single bytes are read once", () => {
+test("the parser's work is linear in the bytes, even if they arrive one by one", () => {
   const bytes = (text: string) => Array.from(Buffer.from(text, "latin1"), (byte) => Buffer.of(byte));
   const field = (length: number) => head("HTTP/1.1 204 X", `A: ${"x".repeat(length)}`);
   const trailers = `T: ${"x".repeat(1_000)}\r\n`.repeat(15);
@@ -178,6 +178,6 @@ test("The work does not grow with the number of pieces a byte comes in: 16 KiB i
   for (const [index, response] of responses.entries()) {
     const pieces = bytes(response);
     const steps = countSteps(() => parse(pieces)) / pieces.length;
-    assert.ok(steps <= stepsPerByteMax, `${index}: ${steps.toFixed(1)} a byte`);
+    assert.ok(steps <= stepsPerByteMax, `${index}: ${steps.toFixed(1)} per byte`);
   }
 });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-
 import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +13,7 @@ const queries = [
   "select count(*) from page where path between '/areas/area-1000/' and '/areas/area-1002/'",
 ];
 
-/** A site of many pages, some megabytes of it. */
+/** Creates a database of many pages and some megabytes. */
 function makeDatabase(path: string, title: string): void {
   const database = new DatabaseSync(path);
   database.exec(`
@@ -37,7 +36,7 @@ function locally(path: string, query: string): unknown[][] {
 }
 
 for (const place of places) {
-  test(`a SQLite client queries a database through the handler on ${place} and fetches a small part of it`, async (t) => {
+  test(`a SQLite client queries a database over HTTP on ${place} and fetches a small part of it`, async (t) => {
     const folder = makeFolder();
     const path = join(folder, "site.sqlite");
     makeDatabase(path, "Area");
@@ -59,7 +58,7 @@ for (const place of places) {
   });
 }
 
-test("a SQLite client notices that the database was replaced under it, and reads no mixture", async (t) => {
+test("a SQLite client notices that the database was replaced", async (t) => {
   const folder = makeFolder();
   const path = join(folder, "site.sqlite");
   makeDatabase(path, "Area");

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../../support/folder.ts";
 const tls = selfSigned(temporaryFolder(), "first");
 const length = 24 * 1024 * 1024;
 
-/** A response over HTTP/2, whose body is not taken yet. */
+/** Starts a response over HTTP/2 without reading its body. */
 async function begin(on: ClientHttp2Session, headers: Record<string, string>) {
   const stream = on.request(headers);
   stream.on("error", () => {});
@@ -22,7 +22,7 @@ async function begin(on: ClientHttp2Session, headers: Record<string, string>) {
   return { stream, answer };
 }
 
-/** The rest of a body, until the stream is closed. */
+/** Reads the rest of a body until the stream closes. */
 function rest(stream: ClientHttp2Stream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -43,7 +43,7 @@ for (const place of places) {
     });
     const isOpen = (name: string) => openFiles(app.pid).some((path) => path.endsWith(name));
 
-    test("files arrive whole and with their length, several at once", async () => {
+    test("several files at once arrive complete and with their length", async () => {
       const paths = ["/large.bin", "/small.txt", "/large.bin"];
       const begun = await Promise.all(paths.map((path) => begin(http2, { ":path": path })));
       for (const { stream, answer } of begun) {
@@ -54,7 +54,7 @@ for (const place of places) {
       assert.ok(!isOpen("large.bin"));
     });
 
-    test("a file replaced goes on as it was, one rewritten is cut off, and no bytes are mixed", async () => {
+    test("a download of a replaced file completes unchanged, and one of a rewritten file is cut off", async () => {
       const changes = {
         replaced: (path: string) => {
           writeFileSync(`${path}.new`, patterned(length, 4));

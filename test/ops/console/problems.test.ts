@@ -1,32 +1,36 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { failureCauses } from "../../../src/delivery/send.ts";
 import {
-  problemsOf,
+  failureText,
+  findProblems,
   type ProcessFacts,
-  type SeenTier,
   type StoreFacts,
+  type TierStatus,
+  tierTile,
+  type TierView,
 } from "../../../src/ops/console/problems.ts";
 
 const nowMs = Date.parse("2026-11-21T02:00:00Z");
-const answering: SeenTier = {
+const answering: TierStatus = {
   state: "closed",
-  answeredAgoMs: 3_000,
+  respondedAgoMs: 3_000,
   reachedAgoMs: 3_000,
   failure: null,
-  awayMs: null,
+  unavailableMs: null,
 };
-const away: SeenTier = {
+const away: TierStatus = {
   state: "open",
-  answeredAgoMs: 130_000,
+  respondedAgoMs: 130_000,
   reachedAgoMs: 130_000,
   failure: { cause: "refused", code: "ECONNREFUSED", agoMs: 4_000 },
-  awayMs: 125_000,
+  unavailableMs: 125_000,
 };
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
 const quiet: StoreFacts = { backlogs: [], oldest: null, held: nothing, collisions: [], sources: [] };
 const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
-  problemsOf({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
+  findProblems({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
 const oldest = (minutes: number) => ({
   eventId: "0660bd1782f0d200016cea739903366605de5c",
@@ -35,11 +39,11 @@ const oldest = (minutes: number) => ({
   reason: "crm_500",
 });
 
-test("nothing is wrong when nothing is, and held spam is no alarm", () => {
+test("no problem is reported while all is healthy, and held spam is none", () => {
   assert.deepEqual(told({ pending: 40 }, { oldest: oldest(9), held: { count: 900, isMore: false } }), []);
 });
 
-test("what is bad comes first", () => {
+test("the most severe problem comes first", () => {
   const found = told({ writable: false, isDraining: true, pending: 3, dead: 2 });
   assert.match(found[0] ?? "", /^bad: The store accepts no writes/);
   assert.match(found[1] ?? "", /^bad: 2 dead letters/);
@@ -47,28 +51,28 @@ test("what is bad comes first", () => {
   assert.equal(found.length, 3);
 });
 
-test("a tier that is away is told with why, since when, its last answer and what waits, also while it is asked", () => {
+test("reports an unreachable tier with its cause, since when, its last response and the waiting rows, during a probe too", () => {
   for (const state of ["open", "half_open"] as const) {
     assert.deepEqual(told({ tier: { ...away, state }, pending: 1_200 }), [
-      "bad: The actions tier has not answered for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last answer 2 min ago. " +
-      "1,200 events wait; nothing is lost, unsent events spend no attempts, and delivery resumes when the tier is back.",
+      "bad: The actions tier has not responded for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last response 2 min ago. " +
+      "1,200 events are waiting. Nothing is lost: unsent events spend no attempts, and delivery resumes when the tier is back.",
     ]);
   }
   assert.match(
-    told({ tier: { ...away, answeredAgoMs: null } })[0] ?? "",
-    /no answer since this process started/,
+    told({ tier: { ...away, respondedAgoMs: null } })[0] ?? "",
+    /no response since this process started/,
   );
 });
 
-test("what waits long is told from ten minutes on, and is bad after an hour", () => {
+test("reports rows that have waited ten minutes, as severe after an hour", () => {
   assert.match(
     told({}, { oldest: oldest(11) })[0] ?? "",
-    /^warn: The oldest event has waited 11 min, of acme/,
+    /^warn: The oldest event has waited 11 min, for acme/,
   );
   assert.match(told({}, { oldest: oldest(90) })[0] ?? "", /^bad: /);
 });
 
-test("a live tenant without a route is told when something of it waits", () => {
+test("reports a live tenant without a route once rows wait for it", () => {
   const activity = {
     tenant: "acme",
     sandbox: false,
@@ -91,7 +95,7 @@ test("a live tenant without a route is told when something of it waits", () => {
   );
 });
 
-test("sources that have gone silent are told with how long, and the first of many by name", () => {
+test("reports silent sources with how long, naming the first", () => {
   const source = (name: string, silent: boolean) => ({
     tenant: "acme",
     source: name,
@@ -112,12 +116,39 @@ test("sources that have gone silent are told with how long, and the first of man
   );
 });
 
-test("leads of other persons under a used Idempotency-Key are bad, by tenant and source, and lead to each", () => {
+test("reports collisions of other people as severe, by tenant and source, with a link to each", () => {
   const of = (source: string, count: number) => ({ tenant: "acme", source, count, newestId: "7" });
   assert.deepEqual(told({}, { collisions: [of("web", 1)] }), [
-    "bad: 1 different lead arrived under a used Idempotency-Key, and was not delivered: acme web. " +
+    "bad: 1 different lead was posted with a used Idempotency-Key and not delivered: acme web. " +
     "Accept each as a separate lead, or dismiss it, and tell the sender.",
   ]);
   const found = told({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
-  assert.match(found[0] ?? "", /^bad: 12 different leads arrived .*: acme a \(2\), .*, and 1 more\. /);
+  assert.match(found[0] ?? "", /^bad: 12 different leads were posted .*: acme a \(2\), .*, and 1 more\. /);
+});
+
+const unheard = { respondedAgoMs: null, reachedAgoMs: null };
+const tile = (tier: TierView) => {
+  const { name, tone, small } = tierTile(tier);
+  return `${tone}: ${name}: ${small.text.replaceAll(/<[^>]*>/g, "").replaceAll("&#39;", "'")}`;
+};
+
+test("the tile shows the age of the last response and words for the last failure", () => {
+  assert.equal(tile(answering), "null: responds: last response 3 s ago");
+  const failure = { cause: "closed", code: "ECONNRESET", agoMs: 7_200_000 };
+  assert.equal(
+    tile({ ...answering, failure }),
+    "null: responds: last response 3 s ago; last failure 2 h ago: it closed the connection without a response (ECONNRESET)",
+  );
+  assert.equal(
+    tile({ state: "open", ...unheard, failure: { ...failure, cause: "refused" }, unavailableMs: 40_000 }),
+    "bad: does not respond: for 40 s: nothing listens at ACTIONS_URL (ECONNRESET); no response since this process started",
+  );
+});
+
+test("every cause has its own words, and a certificate fault has more", () => {
+  const words = failureCauses.map((cause) => failureText({ cause, code: "E" }).text);
+  assert.equal(new Set(words).size, failureCauses.length);
+  assert.ok(words.every((text) => !text.includes("it does not respond (")));
+  const expired = failureText({ cause: "handshake", code: "CERT_HAS_EXPIRED" }).text;
+  assert.equal(expired, "its certificate has expired (<code>CERT_HAS_EXPIRED</code>)");
 });

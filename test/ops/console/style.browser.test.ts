@@ -14,7 +14,7 @@ await testLook();
 
 async function testLook(): Promise<void> {
   const stage = await ConsoleStage.open();
-  const { dead, held, delivered, collision } = await crowd(stage.world.sql, stage.server.url);
+  const { dead, held, delivered, collision } = await crowd(stage.testEnv.sql, stage.server.url);
   const browser = await startBrowser();
   atEnd(() => browser.close());
   const pages = [
@@ -42,7 +42,7 @@ async function testLook(): Promise<void> {
   ] as const;
   for (const { width, colorScheme, targetMin } of looks) {
     test(`at ${width} pixels in ${colorScheme}, nothing is cut off, covered, squeezed or faint on any page`, async () => {
-      // The measure itself is a script of the test's, which the page's policy keeps out otherwise.
+      // The page's policy would block the test's own script.
       const context = await browser.newContext({
         javaScriptEnabled: false,
         bypassCSP: true,
@@ -63,7 +63,7 @@ async function testLook(): Promise<void> {
     });
   }
 
-  test("no state, flag or count in a badge breaks inside a word, at any width and in a wide font", async () => {
+  test("no badge breaks inside a word at any width, even in a wide font", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, bypassCSP: true });
     const page = await context.newPage();
     for (const path of ["/leads", "/held", "/collisions", "/dead", "/forms"]) {
@@ -80,7 +80,7 @@ async function testLook(): Promise<void> {
     await context.close();
   });
 
-  test("on a phone the menu takes one line until it is opened, and leads everywhere then", async () => {
+  test("on a phone the menu is one line until opened, and then reaches every page", async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
       viewport: { width: 390, height: 800 },
@@ -95,7 +95,7 @@ async function testLook(): Promise<void> {
     await context.close();
   });
 
-  test("a row on a phone is still a row of a table, and each of its cells has its column's name", async () => {
+  test("on a phone each cell of a table row is labelled with its column", async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
       viewport: { width: 390, height: 800 },
@@ -117,7 +117,7 @@ async function testLook(): Promise<void> {
   });
 }
 
-/** The words of badges that stand in more than one line. */
+/** Returns the badges' words that wrap. */
 function brokenWords(): string[] {
   return [...document.querySelectorAll(".badge:not(.long)")].flatMap((badge) => {
     const walker = document.createTreeWalker(badge, NodeFilter.SHOW_TEXT);

@@ -11,7 +11,7 @@ const { databaseUrl, sql } = await openStore();
 const pool = openPool(databaseUrl);
 const maintenance = new Maintenance(pool);
 
-test("counts that were inserted one by one are folded, and their sums stay", async () => {
+test("single counts are folded into sums without loss", async () => {
   await sql`insert into outbox_tally (state, delta)
     values ('pending', 3), ('pending', -1), ('dead', 1), ('pending', 2)`;
   await sql`insert into campaign_charge (campaign_id, cents) values (1, 125), (2, 5), (1, 75)`;
@@ -36,11 +36,11 @@ test("counts that were inserted one by one are folded, and their sums stay", asy
   ]);
 });
 
-test("a fold that waits for a lock does not make the store look unwritable", async () => {
+test("a fold that waits for a lock does not make the store unwritable", async () => {
   const changes: boolean[] = [];
   const beats = openPool(databaseUrl);
   const heartbeat = new Heartbeat({ pool: beats, nowMs: () => performance.now(), slot: 5 });
-  heartbeat.react((writable) => changes.push(writable));
+  heartbeat.onChange((writable) => changes.push(writable));
   const beating = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
   await beating.soon();
   const holder = await sql.reserve();

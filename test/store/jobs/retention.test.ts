@@ -1,60 +1,43 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import test, { before, beforeEach } from "node:test";
+import test, { beforeEach } from "node:test";
 import { Retention } from "../../../src/store/jobs/retention.ts";
 import { acceptPosts } from "../../support/accept.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
-import { openStore } from "../../support/store.ts";
+import { TestEnv } from "../../support/test_env.ts";
 import { rowsWith } from "../../support/every_value.ts";
 
 const start = Date.UTC(2026, 0, 1);
 const dayMs = 86_400_000;
-const { databaseUrl, sql } = await openStore();
-let pool: Pool;
-let retention: Retention;
-const told: number[] = [];
-/** Ids of two keys of one tenant, and of one of another. */
-let web: number;
-let shop: number;
-let others: number;
+const testEnv = await TestEnv.open();
+const { sql } = testEnv;
+const acme = await testEnv.tenant({ sandbox: true });
+/** The ids of two keys of one tenant, and of one of another. */
+const web = (await testEnv.issue({ tenant: acme })).id;
+const shop = (await testEnv.issue({ tenant: acme })).id;
+const others = (await testEnv.issue()).id;
+const reported: number[] = [];
+const retention = open(openPool(testEnv.database.url));
 
-before(async () => {
-  await sql`insert into tenant (slug, name, sandbox) values ('acme', 'Acme', true), ('beta', 'Beta', true)`;
-  const key = async (slug: string, surface = "intake") => {
-    const [row] = await sql<{ id: number }[]>`
-      insert into api_key (tenant_id, surface, label, digest, last4)
-      select id, ${surface}, 'web', sha256(gen_random_uuid()::text::bytea), 'abcd' from tenant where slug = ${slug}
-      returning id`;
-    return row?.id as number;
-  };
-  [web, shop, others] = [await key("acme"), await key("acme"), await key("beta")];
-  pool = openPool(databaseUrl);
-  retention = open(pool);
-});
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
-    retention_left, unknown_area_seen`;
-  await keep(null);
+    retention_deferred, unknown_area_seen`;
+  await setRetention(null);
 });
 
 function open(pool: Pool): Retention {
   return new Retention(pool, (observation) => {
     assert.equal(observation.kind, "retention");
-    told.push(observation.events);
+    reported.push(observation.events);
   });
 }
 
-/** It is so many days after the start. */
-async function setDay(day: number): Promise<void> {
-  await sql.unsafe(
-    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
-     as $$ select timestamptz '${new Date(start + day * dayMs).toISOString()}' $$`,
-  );
-}
+/** Sets the service's clock to a number of days after the start. */
+const setDay = (day: number) => testEnv.setClock(new Date(start + day * dayMs).toISOString());
 
-async function keep(days: number | null, slug = "acme"): Promise<void> {
-  await sql`update tenant set retention_days = ${days} where slug = ${slug}`;
+async function setRetention(days: number | null): Promise<void> {
+  await sql`update tenant set retention_days = ${days} where id = ${acme.id}`;
 }
 
 interface Post {
@@ -74,7 +57,7 @@ async function post({ by = web, kind = "lead", digest = randomUUID(), note = "on
   return row;
 }
 
-/** Accepted and delivered. */
+/** Accepts and delivers an event. */
 async function delivered(day: number, options: Post = {}): Promise<string> {
   await setDay(day);
   const { event_id } = await post(options);
@@ -84,8 +67,8 @@ async function delivered(day: number, options: Post = {}): Promise<string> {
   return event_id;
 }
 
-/** Which of the events still have their content. */
-async function kept(ids: readonly string[]): Promise<boolean[]> {
+/** Returns which of the events still have their content. */
+async function haveContent(ids: readonly string[]): Promise<boolean[]> {
   const rows = await sql<{ event_id: string }[]>`
     select event_id from event
     where event_id = any (${[...ids]}) and lead is not null and extra is not null and raw is not null
@@ -93,8 +76,8 @@ async function kept(ids: readonly string[]): Promise<boolean[]> {
   return ids.map((id) => rows.some((row) => row.event_id === id));
 }
 
-test("content older than the tenant's days goes; what is younger and what is others' stays as it was", async () => {
-  await keep(30);
+test("content older than the tenant's retention is deleted, and younger or other tenants' content is not", async () => {
+  await setRetention(30);
   const digest = randomUUID();
   const old = await delivered(0, { digest });
   const oldOfShop = await delivered(1, { by: shop });
@@ -105,8 +88,8 @@ test("content older than the tenant's days goes; what is younger and what is oth
 
   await setDay(31.5);
   assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
-  assert.deepEqual(told.splice(0), [2]);
-  assert.deepEqual(await kept([old, oldOfShop, young, others1]), [false, false, true, true]);
+  assert.deepEqual(reported.splice(0), [2]);
+  assert.deepEqual(await haveContent([old, oldOfShop, young, others1]), [false, false, true, true]);
   assert.deepEqual(await rowsWith(sql, [young, others1]), untouched);
   const [is] = await sql`select * from event where event_id = ${old}`;
   assert.deepEqual({ ...is }, {
@@ -118,14 +101,14 @@ test("content older than the tenant's days goes; what is younger and what is oth
   assert.deepEqual({ ...attempt }, { outcome: "delivered", reason: null });
   assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
 
-  // A late retry, in other words too, is a duplicate and leaves nothing.
+  // A late retry is a duplicate even with other content, and stores nothing.
   const again = await post({ digest, note: "other" });
   assert.deepEqual([again.outcome, again.event_id], ["duplicate", old]);
   assert.equal((await sql`select from collision`).length, 0);
 });
 
-test("what is pending, being sent or dead is never touched, and goes within the hour after it is delivered", async () => {
-  await keep(1);
+test("pending, sending and dead rows are kept and deleted within an hour after delivery", async () => {
+  await setRetention(1);
   await setDay(0);
   const ids: string[] = [];
   for (let count = 0; count < 3; count++) ids.push((await post()).event_id);
@@ -147,17 +130,17 @@ test("what is pending, being sent or dead is never touched, and goes within the 
   assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
   await setDay(2 + 1.1 / 24);
   assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 1 });
-  assert.deepEqual(await kept([waits, sends, died]), [false, true, true]);
+  assert.deepEqual(await haveContent([waits, sends, died]), [false, true, true]);
 
   await sql`select replay_dead(array[${died}])`;
   await sql`delete from outbox`;
   await setDay(3);
   assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
-  assert.equal((await sql`select from retention_left`).length, 0);
+  assert.equal((await sql`select from retention_deferred`).length, 0);
 });
 
-test("a held submission goes with its contacts and cannot be released; a collision goes with its event", async () => {
-  await keep(10);
+test("a held submission is deleted with its contacts and cannot be released; a collision is deleted with its event", async () => {
+  await setRetention(10);
   const digest = randomUUID();
   const old = await delivered(0, { digest });
   assert.equal((await post({ digest, note: "another" })).outcome, "duplicate");
@@ -169,18 +152,18 @@ test("a held submission goes with its contacts and cannot be released; a collisi
     where event_id = ${held}`;
   await setDay(11);
   assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
-  assert.deepEqual(await kept([old, held]), [false, false]);
+  assert.deepEqual(await haveContent([old, held]), [false, false]);
   const [aside] = await sql`select count::int, lead, extra, raw, content_digest from collision`;
   assert.deepEqual({ ...aside }, { count: 1, lead: null, extra: null, raw: null, content_digest: null });
   const [found] = await sql`select verdict, score, phone, email, last_name from submission`;
   assert.deepEqual({ ...found }, { verdict: "spam", score: 9, phone: null, email: null, last_name: null });
   assert.equal((await sql`select release_submission(${held}) as said`)[0]?.said, "erased");
   assert.equal((await sql`select from outbox`).length, 0);
-  told.splice(0);
+  reported.splice(0);
 });
 
-/** So many delivered events of a key at the start, one microsecond after the other. */
-async function many(count: number, by: number, prefix = "0"): Promise<void> {
+/** Stores delivered events of a key at the start, a microsecond apart. */
+async function storeMany(count: number, by: number, prefix = "0"): Promise<void> {
   await sql`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead, extra, raw)
     select event_id_at(${new Date(start).toISOString()}::timestamptz + n * interval '1 microsecond')
@@ -197,11 +180,11 @@ async function content(by: number): Promise<number> {
   return row?.count;
 }
 
-test("one run looks at 500 events at most, however many there are, and reads nothing of others", async () => {
-  await many(20_000, others);
-  await many(1_200, web, "1");
-  await many(300, shop, "2");
-  await keep(1);
+test("one run examines at most 500 events and no other content", async () => {
+  await storeMany(20_000, others);
+  await storeMany(1_200, web, "1");
+  await storeMany(300, shop, "2");
+  await setRetention(1);
   await setDay(2);
   const read = await sql.begin(async (transaction) => {
     const [{ examined, removed }] = await transaction<[{ examined: number; removed: number }]>`
@@ -222,19 +205,19 @@ test("one run looks at 500 events at most, however many there are, and reads not
   }
   assert.deepEqual(runs, [500, 500, 0]);
   assert.deepEqual([await content(web), await content(shop), await content(others)], [0, 0, 20_000]);
-  assert.equal(told.splice(0).reduce((sum, count) => sum + count, 0), 1_000);
+  assert.equal(reported.splice(0).reduce((sum, count) => sum + count, 0), 1_000);
 });
 
-test("two processes do not work at once, and an event that somebody holds is left for later", async () => {
-  await many(3, web);
-  await keep(1);
+test("only one process runs at a time, and a locked event is left for later", async () => {
+  await storeMany(3, web);
+  await setRetention(1);
   await setDay(2);
   const holder = await sql.reserve();
   await holder.unsafe("begin; select * from event order by event_id limit 1 for update");
   assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2 });
   await holder`rollback`;
   await holder.unsafe("begin; select expire_content(500)");
-  const rival = openPool(databaseUrl);
+  const rival = openPool(testEnv.database.url);
   assert.equal(await open(rival).runOnce(), null);
   await rival.close();
   await holder`rollback`;
@@ -242,5 +225,5 @@ test("two processes do not work at once, and an event that somebody holds is lef
   await setDay(2.1);
   assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
   assert.equal(await content(web), 0);
-  told.splice(0);
+  reported.splice(0);
 });

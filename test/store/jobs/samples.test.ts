@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSteps, type Sample, writeSample } from "../../../src/store/jobs/samples.ts";
 import { openPool } from "../../support/pool.ts";
-import { openStore } from "../../support/store.ts";
+import { TestEnv } from "../../support/test_env.ts";
 
-const { databaseUrl, sql: admin } = await openStore();
-const pool = openPool(databaseUrl, { name: "samples" });
+const testEnv = await TestEnv.open();
+const pool = openPool(testEnv.database.url);
 
 const minuteMs = 60_000;
 const sample: Sample = {
@@ -21,13 +21,9 @@ const sample: Sample = {
   breaker: "closed",
 };
 
-const setClock = (time: string) =>
-  admin.unsafe(
-    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
-     as $$ select timestamptz '${time}' $$`,
-  );
+const setClock = (time: string) => testEnv.setClock(time);
 
-test("the processes' samples of a minute are one: counts added up, the worst of the figures", async () => {
+test("the processes' samples of a minute are merged: counts added, the worst gauge kept", async () => {
   await setClock("2026-03-01T10:00:05Z");
   await writeSample(pool, "a", sample);
   await setClock("2026-03-01T10:00:59Z");
@@ -38,7 +34,7 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
     oldestPendingS: 1,
     breaker: "open",
   });
-  // A second one of the same process in the same minute adds to its first.
+  // A second sample of a process in the same minute is added to the first.
   await writeSample(pool, "a", { ...sample, pending: 4 });
   await setClock("2026-03-01T10:01:59Z");
   await writeSample(pool, "a", { ...sample, breaker: "half_open" });
@@ -78,9 +74,9 @@ test("the processes' samples of a minute are one: counts added up, the worst of 
   ]);
 });
 
-test("samples are kept for 31 days", async () => {
+test("samples are retained for 31 days", async () => {
   const kept = async () => {
-    const rows = await admin<{ at: Date }[]>`select at from minute_sample order by at`;
+    const rows = await testEnv.sql<{ at: Date }[]>`select at from minute_sample order by at`;
     return rows.map(({ at }) => at.toISOString().slice(0, 16));
   };
   await setClock("2026-04-01T09:59:00Z");

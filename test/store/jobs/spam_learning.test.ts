@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { learner } from "../../../src/forms/learning.ts";
 import { scoreSubmission } from "../../../src/forms/spam/score.ts";
 import { SpamLearning } from "../../../src/store/jobs/spam_learning.ts";
@@ -9,29 +9,16 @@ import { acceptPosts } from "../../support/accept.ts";
 import { message, nowMs, submissionOf } from "../../support/forms/score.ts";
 import { openPool } from "../../support/pool.ts";
 import { ctl } from "../../support/server.ts";
-import { openStore } from "../../support/store.ts";
+import { TestEnv } from "../../support/test_env.ts";
 
-const { databaseUrl, sql: owner } = await openStore();
+const testEnv = await TestEnv.open();
+const owner = testEnv.sql;
+const databaseUrl = testEnv.database.url;
 const on = { databaseUrl };
-/** As the service, which learns. */
-const pool = openPool((await createRole(databaseUrl, "lead_service")).url, { connectionsMax: 1 });
-let posted: { keyId: number; formId: number };
-
-before(async () => {
-  const { id: tenantId } = await one(
-    owner`insert into tenant (slug, name) values ('acme', 'Acme') returning id`,
-  );
-  const key = await one(owner`
-    insert into api_key (tenant_id, surface, label, digest, last4)
-    values (${tenantId}, 'forms', 'web', sha256('acme'), '0000') returning id`);
-  const form = await one(owner`
-    insert into form (tenant_id, form_key, required) values (${tenantId}, 'contact', '{name}') returning id`);
-  posted = { keyId: key.id, formId: form.id };
-});
-
-async function one(rows: PromiseLike<readonly unknown[]>): Promise<{ id: number }> {
-  return (await rows)[0] as { id: number };
-}
+/** As the service's role, which learns. */
+const pool = openPool((await createRole(databaseUrl, "lead_service")).url);
+const { form, key } = await testEnv.formWithKey();
+const posted = { keyId: key.id, formId: form.id };
 
 const days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 const text = (at: number) =>
@@ -45,7 +32,7 @@ async function store(verdict: "spam" | "clean", at: number): Promise<string> {
   return row?.event_id as string;
 }
 
-/** The score of one more, by what a process has just learned. */
+/** Returns the score of a further message in a process that has just learned. */
 async function learnedScore(): Promise<number> {
   const learning = new SpamLearning(pool, learner);
   await learning.runOnce();
@@ -53,7 +40,7 @@ async function learnedScore(): Promise<number> {
   return scoreSubmission(submission, { blocked: [], receivedAtMs: nowMs, lessons: learning.current }).score;
 }
 
-test("releases and reports teach the score, in every process alike; what is erased or taken back is forgotten", async () => {
+test("releases and reports train the score in every process, and erased or withdrawn labels are forgotten", async () => {
   const untaught = await learnedScore();
   const held = await Promise.all([1, 2, 3].map((at) => store("spam", at)));
   for (const id of held) await releaseSubmission(pool, id, "127.0.0.1");
@@ -73,7 +60,7 @@ test("releases and reports teach the score, in every process alike; what is eras
   assert.deepEqual({ ...row }, { hashes: [], ham: [], spam: [] });
 });
 
-test("form forget-learning forgets it all at once, and is in the audit", async () => {
+test("form forget-learning deletes all labels at once and is audited", async () => {
   const untaught = await learnedScore();
   for (const id of await Promise.all([4, 5].map((at) => store("spam", at)))) {
     await releaseSubmission(pool, id, "127.0.0.1");
@@ -85,7 +72,7 @@ test("form forget-learning forgets it all at once, and is in the audit", async (
   assert.equal(row?.action, "spam.forget");
 });
 
-test("form spam refuses what was not delivered, is unknown, or says so already", async () => {
+test("form spam refuses a submission that is undelivered, unknown or already reported", async () => {
   const [delivered, held] = [await store("clean", 21), await store("spam", 22)];
   await ctl(["form", "spam", delivered], on);
   for (const id of [delivered, held, "nothing"]) {

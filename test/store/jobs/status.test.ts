@@ -14,12 +14,12 @@ async function status() {
   return reader.current;
 }
 
-/** Moves the service's clock on. */
+/** Advances the service's clock. */
 const pass = (seconds: number) =>
   sql.unsafe(`create or replace function service_clock() returns timestamptz
     language sql volatile parallel safe as $$ select clock_timestamp() + interval '${seconds} seconds' $$`);
 
-test("a delivery is overdue from the time that it is due; what waits for a retry or a route is not", async () => {
+test("a delivery is overdue once it is due, but not while it waits for a retry or a route", async () => {
   await sql`insert into tenant (slug, name, sandbox, has_route) values
     ('routed', '', false, true), ('box', '', true, false), ('lost', '', false, false), ('idle', '', false, false)`;
   const wait = (slug: string, seconds: number) =>
@@ -40,7 +40,7 @@ test("a delivery is overdue from the time that it is due; what waits for a retry
   assert.deepEqual([settled.overdueS, settled.unroutedTenants], [0, 0]);
 });
 
-test("with the right to read all settings, the disk of a database on this machine is known", async () => {
+test("with pg_read_all_settings, the disk of a local database is reported", async () => {
   const all = new StatusReader(openPool(databaseUrl), () => Promise.resolve(0));
   await all.runOnce();
   const { disk } = all.current ?? {};

@@ -1,45 +1,31 @@
 import assert from "node:assert/strict";
-
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { countHeld, listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
-import type { Pool } from "../../../src/store/pool.ts";
-import { createRole, type TestRole } from "../../support/actions/actions_process.ts";
+import { createRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
 import { acceptPosts } from "../../support/accept.ts";
-import { openStore } from "../../support/store.ts";
+import { TestEnv } from "../../support/test_env.ts";
 
-const { databaseUrl, sql: admin } = await openStore();
-let role: TestRole;
-/** As the service, for whose console it is too. */
-let pool: Pool;
-const forms: Record<string, { id: number; keyId: number; tenantId: number }> = {};
-
-before(async () => {
-  role = await createRole(databaseUrl, "lead_service");
-  pool = openPool(role.url, { connectionsMax: 2 });
-  for (const slug of ["acme", "other"]) {
-    const [tenant] = await admin`insert into tenant (slug, name) values (${slug}, ${slug}) returning id`;
-    const [key] = await admin`
-      insert into api_key (tenant_id, surface, label, digest, last4)
-      values (${tenant?.id}, 'forms', 'web', sha256(${slug}::text::bytea), '0000') returning id`;
-    const [form] = await admin`
-      insert into form (tenant_id, form_key, required) values (${tenant?.id}, 'contact', '{name}') returning id`;
-    forms[slug] = { id: form?.id, keyId: key?.id, tenantId: tenant?.id };
-  }
-});
+const testEnv = await TestEnv.open();
+const admin = testEnv.sql;
+const role = await createRole(testEnv.database.url, "lead_service");
+/** As the service's role, which the console uses. */
+const pool = openPool(role.url, { connectionsMax: 2 });
+const acme = await testEnv.formWithKey();
+const other = await testEnv.formWithKey();
 
 async function store(
   verdict: string,
-  { slug = "acme", score = 80, fields = {} }: { slug?: string; score?: number; fields?: object } = {},
+  { form, key }: typeof acme = acme,
+  score = 80,
 ): Promise<string> {
-  const { id, keyId } = forms[slug] as { id: number; keyId: number };
   const [row] = await acceptPosts(admin, [
-    { keyId, space: "C", lead: JSON.stringify(fields), formId: id, verdict, score, reasons: "links" },
+    { keyId: key.id, space: "C", lead: "{}", formId: form.id, verdict, score, reasons: "links" },
   ]);
   return row?.event_id as string;
 }
 
-/** Their ids, all of them, page by page. */
+/** Returns the ids of all pages. */
 async function paged(filter: Parameters<typeof countHeld>[1], limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let after: Parameters<typeof listHeld>[1]["after"] = null;;) {
@@ -50,16 +36,16 @@ async function paged(filter: Parameters<typeof countHeld>[1], limit: number): Pr
   }
 }
 
-test("held submissions come in pages, the lowest score first, each once, of one tenant or of all, by verdict and reason", async () => {
+test("held submissions are paged by ascending score, each once, filtered by tenant, verdict and reason", async () => {
   const [a, , b, c, d] = [
-    await store("spam", { score: 60 }),
-    await store("clean", { score: 0 }),
-    await store("honeypot", { score: 0 }),
-    await store("spam", { score: 90 }),
-    await store("spam", { score: 60 }),
+    await store("spam", acme, 60),
+    await store("clean", acme, 0),
+    await store("honeypot", acme, 0),
+    await store("spam", acme, 90),
+    await store("spam", acme, 60),
   ];
-  const foreign = await store("spam", { slug: "other", score: 70 });
-  const tenantId = forms.acme?.tenantId as number;
+  const foreign = await store("spam", other, 70);
+  const tenantId = acme.form.tenant.id;
   for (const limit of [1, 2, 3]) {
     assert.deepEqual(await paged({ tenantId, verdict: "spam" }, limit), [a, d, c]);
   }
@@ -72,7 +58,7 @@ test("held submissions come in pages, the lowest score first, each once, of one 
   }
 });
 
-test("of many releases at once one releases; the outbox has one row, the audit too, and listeners are told", async () => {
+test("concurrent releases release once: one outbox row, one audit row, listeners notified", async () => {
   const id = await store("spam");
   const notified = Promise.withResolvers<string>();
   const listening = await admin.listen("outbox", (payload) => notified.resolve(payload));

@@ -1,4 +1,4 @@
-/** What the report costs, counted in rows that the database touches. */
+/** The cost of the report, counted in rows that the database reads. */
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -15,7 +15,7 @@ const days = 7;
 
 const { databaseUrl, sql: admin } = await openStore();
 
-// Spread over the days up to now, so that nearly every event is a key's only one of its hour; a fifth still waits.
+// Spread so that nearly every event is the only one of its key and hour; a fifth is still pending.
 before(async () => {
   await admin`insert into tenant (slug, name) select 't' || n, 'T' from generate_series(1, 40) as n`;
   await admin`
@@ -47,14 +47,14 @@ interface Plan {
   readonly [detail: string]: unknown;
 }
 
-/** Rows that a plan's nodes have given or thrown away. */
+/** Returns the rows that a plan's nodes returned or discarded. */
 function rowsOf(plan: Plan): number {
   const removed = Object.entries(plan).filter(([name]) => name.startsWith("Rows Removed by"));
   const rows = removed.reduce((sum, [, count]) => sum + Number(count), plan["Actual Rows"]);
   return rows * plan["Actual Loops"] + (plan.Plans ?? []).reduce((sum, inner) => sum + rowsOf(inner), 0);
 }
 
-/** A pool that is told each statement's plan with what became of it. */
+/** Returns a pool that records each statement's plan with its row counts. */
 function watchedPool(settings: Readonly<Record<string, string | number>> = {}) {
   const plans: Plan[] = [];
   const sql = postgres(databaseUrl, {
@@ -71,7 +71,7 @@ function watchedPool(settings: Readonly<Record<string, string | number>> = {}) {
     },
   });
   atEnd(() => sql.end({ timeout: 5 }));
-  // A pool takes a plan that comes as a notice for a doubt of the commit, or does not tell of it.
+  // A real pool would discard the result of a statement with a notice, or hide the notice.
   const pool = {
     run: (_deadlineMs: number, statement: (sql: postgres.Sql) => unknown) => statement(sql),
   } as unknown as Pool;
@@ -86,8 +86,8 @@ const span = {
   tenant: null,
 };
 
-test("a report touches rows in proportion to events and keys, also when the planner expects one row of each", async () => {
-  // What it chooses then.
+test("a report reads rows in proportion to events and keys, even with wrong planner estimates", async () => {
+  // The plan chosen with estimates of one row.
   const asExpectingOne = { enable_hashjoin: "off", enable_mergejoin: "off", enable_material: "off" };
   for (const isRolled of [false, true]) {
     if (isRolled) await admin`select roll_up_hours(${24 * (days + 1)})`;
@@ -104,7 +104,7 @@ test("a report touches rows in proportion to events and keys, also when the plan
   }
 });
 
-test("what was sent again counts once: as delivered, whatever becomes of the repeat", async () => {
+test("a replayed event counts once, as delivered, whatever the outcome of the replay", async () => {
   const pool = openPool(databaseUrl);
   const totals = async () => {
     const { figures } = await readReport(pool, span);

@@ -7,10 +7,10 @@ import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
 const stored = 200_000;
-/** More than the rounds of one search may examine together, and the counts before them. */
+/** More than all rounds of one search and the counts before them examine together. */
 const examinedMax = 10_000;
 
-/** Everything will do. */
+/** Matches every event. */
 const anyEvent: SearchFilter = {
   tenant: null,
   source: null,
@@ -28,8 +28,8 @@ const { databaseUrl, sql: admin } = await openStore();
 const pool = openPool(databaseUrl, { settings: searchSettings });
 
 /**
- * Events of 40 days up to now. Tenant `big` has two sources with nearly everything, `small` has one event in 5,000 and
- * `forms` every tenth as submissions; a number and a name that everybody has stand beside rare ones.
+ * Stores events of the last 40 days. Tenant `big` has two sources with nearly everything, `small` one event in
+ * 5,000, and `forms` every tenth as a submission. Some numbers and names are common, others rare.
  */
 before(async () => {
   await admin`insert into tenant (slug, name) values ('big', 'Big'), ('small', 'Small'), ('silent', 'Silent')`;
@@ -73,7 +73,7 @@ before(async () => {
     insert into dead_letter (event_id, tenant_id, died_at)
     select event_id, tenant_id, now() from event
     where kind = 'lead' and left(md5(event_id), 3) = 'abc' and event_id < (select min(event_id) from outbox)`;
-  // All are filed but those of the last hour and a half.
+  // All are indexed except those of the last hour and a half.
   await admin`
     insert into lead_contact_todo
     select event_id_at(event_id_time(event_id)) from event where event_id < event_id_at(now() - interval '90 minutes')`;
@@ -85,7 +85,7 @@ before(async () => {
   await admin`vacuum analyze`;
 });
 
-/** All that a question finds, page after page, and how many pages it took. */
+/** Searches page by page; returns all events found and the number of pages. */
 async function search(filter: Partial<SearchFilter>, limit: number, pagesMax = 100) {
   const found: string[] = [];
   let before: string | null = null;
@@ -116,7 +116,10 @@ interface Row {
 
 let rows: readonly Row[] | undefined;
 
-/** All events, the newest first. Flushes the statistics at once, so that these reads do not count as {@linkcode examined} later. */
+/**
+ * Returns all events, newest first. It flushes the statistics, so that {@linkcode examined} does not count these
+ * reads.
+ */
 async function allRows(): Promise<readonly Row[]> {
   rows ??= await admin<Row[]>`
     select e.event_id as id, e.received_at as at, t.slug as tenant, k.label as source, e.kind, e.flags,
@@ -134,7 +137,7 @@ async function allRows(): Promise<readonly Row[]> {
   return rows;
 }
 
-/** The same by looking at every event. */
+/** Returns the same result by a full scan. */
 async function everything(question: Partial<SearchFilter>): Promise<string[]> {
   const filter = { ...anyEvent, ...question };
   const name = filter.lastName?.toLowerCase();
@@ -152,7 +155,7 @@ async function everything(question: Partial<SearchFilter>): Promise<string[]> {
   ).map(({ id }) => id);
 }
 
-/** Index entries and rows of the table that the statements of `work` have looked at. */
+/** Returns the number of index entries and table rows that `work` has read. */
 async function examined(work: () => Promise<unknown>): Promise<number> {
   const read = async () => {
     const [row] = await pool.run(5_000, (sql) =>
@@ -190,7 +193,7 @@ const choices: { readonly [name in keyof SearchFilter]: readonly SearchFilter[na
   lastName: ["common", "émile", "ÉMILE", "Émi", "n", "NC4CA4", "nobody", "Common x"],
 };
 
-/** Every filter alone, then pairs and triples of them, always the same ones. */
+/** Returns every filter on its own, then fixed pairs and triples of them. */
 function questions(): Partial<SearchFilter>[] {
   const names = Object.keys(choices) as (keyof SearchFilter)[];
   const alone = names.flatMap((name) => choices[name].map((value) => ({ [name]: value })));
@@ -210,7 +213,7 @@ function questions(): Partial<SearchFilter>[] {
   return [{}, ...alone, ...together];
 }
 
-/** The first places at which two lists differ. */
+/** Returns the first differences of two lists. */
 function difference(found: readonly string[], expected: readonly string[]): string[] {
   const lengths = found.length === expected.length ? [] : [`${found.length} are found of ${expected.length}`];
   const [ours, theirs] = [new Set(found), new Set(expected)];
@@ -220,7 +223,7 @@ function difference(found: readonly string[], expected: readonly string[]): stri
   return [...lengths, ...missing, ...wrong, ...(at < 0 ? [] : [`the order differs at ${at}`])];
 }
 
-test("each flag has an index of its own, and no other flag has one: a new flag takes a numbered file with its index", async () => {
+test("every flag has an index and no other flag does", async () => {
   const indexes = await admin<{ predicate: string }[]>`
     select pg_get_expr(indpred, indrelid) as predicate from pg_index
     where indrelid = 'event'::regclass and pg_get_expr(indpred, indrelid) like '%flags%'`;
@@ -230,7 +233,7 @@ test("each flag has an index of its own, and no other flag has one: a new flag t
   );
 });
 
-test("a search finds what reading everything finds, in the same order, for filters alone and together", async () => {
+test("a search returns what a full scan returns, in the same order, for single and combined filters", async () => {
   for (const filter of questions()) {
     const all = await everything(filter);
     const { found, isWhole } = await search(filter, 500, 12);
@@ -242,7 +245,7 @@ test("a search finds what reading everything finds, in the same order, for filte
   }
 });
 
-test("whatever is asked, a page examines a bounded number of entries", async () => {
+test("every page examines a bounded number of entries", async () => {
   const worst = { count: 0, filter: {} };
   for (const filter of questions()) {
     const count = await examined(() =>
@@ -254,7 +257,7 @@ test("whatever is asked, a page examines a bounded number of entries", async () 
   assert.ok(worst.count > 0);
 });
 
-test("pages do not overlap and leave nothing out, whatever their size", async () => {
+test("pages of any size neither overlap nor skip", async () => {
   const filter = { tenant: "small" };
   const all = await everything(filter);
   for (const limit of [1, 7, 500]) {
@@ -262,7 +265,7 @@ test("pages do not overlap and leave nothing out, whatever their size", async ()
   }
 });
 
-test("what arrives between two pages is on neither", async () => {
+test("events that arrive between two pages are on neither", async () => {
   const first = await searchEvents(pool, { ...anyEvent, tenant: "small" }, { before: null, limit: 3 });
   const id = `${eventIdAt(Date.now())}0001${"f".repeat(20)}`;
   await admin`

@@ -20,7 +20,7 @@ const files = readdirSync(folder).filter((name) => /^\d/.test(name)).sort();
 const functions = readdirSync(`${folder}functions`).sort().map((name) => `functions/${name}`);
 const all = [...files, ...functions, "builtins.sql", "grants.sql"];
 
-/** An empty database, and a connection to it. */
+/** Creates an empty database and a connection to it. */
 async function emptyDatabase() {
   const name = `test_migrate_${randomBytes(6).toString("hex")}`;
   names.push(name);
@@ -31,7 +31,7 @@ async function emptyDatabase() {
   return { url: url.href, sql };
 }
 
-test("an empty database gets every file in order, and then is current", async () => {
+test("an empty database gets every file in order and is then current", async () => {
   const { url, sql } = await emptyDatabase();
   assert.deepEqual(await migrate(url), all);
   assert.deepEqual(await migrate(url), []);
@@ -40,14 +40,14 @@ test("an empty database gets every file in order, and then is current", async ()
   await sql.end();
 });
 
-test("two migrations at once wait for each other: each file is applied once", async () => {
+test("concurrent migrations wait for each other and apply each file once", async () => {
   const { url, sql } = await emptyDatabase();
   const applied = (await Promise.all([migrate(url), migrate(url), migrate(url)])).flat();
   assert.deepEqual(applied.toSorted(), all.toSorted());
   await sql.end();
 });
 
-test("a numbered file that was edited after it was applied is refused, and nothing is applied", async () => {
+test("a numbered file edited after it was applied is refused, and nothing is applied", async () => {
   const { url, sql } = await emptyDatabase();
   await migrate(url);
   await sql`update schema_file set digest = 'other' where name = ${files[1] as string}`;
@@ -63,7 +63,7 @@ test("a numbered file that was edited after it was applied is refused, and nothi
   await sql.end();
 });
 
-test("a changed function is applied again, over the one that is there", async () => {
+test("a changed function file is applied again", async () => {
   const { url, sql } = await emptyDatabase();
   await migrate(url);
   await sql`update schema_file set digest = 'older' where name = 'functions/service_clock.sql'`;
@@ -75,7 +75,7 @@ test("a changed function is applied again, over the one that is there", async ()
   await sql.end();
 });
 
-/** A migrated database that lacks a file again, which makes indexes, and somebody who is at their table. */
+/** Returns a migrated database without one file's indexes, and a session that locks their table. */
 async function missingIndexes() {
   const { url, sql } = await emptyDatabase();
   await migrate(url);
@@ -95,12 +95,12 @@ async function missingIndexes() {
   return { url, sql, name, writer, end };
 }
 
-test("a file that waits for a table gives way to the posts behind it, and is applied when the table is free", async () => {
+test("a file that waits for a table lets posts pass and is applied when the table is free", async () => {
   const { url, sql, name, writer, end } = await missingIndexes();
   const migrating = migrate(url, { lockMs: 100 });
   for (let round = 0; round < 2; round += 1) {
     await until(() => isWaiting(sql), { what: "the migration waits" });
-    // Behind it, and answered before the table is free.
+    // This update waits behind the migration and succeeds before the table is free.
     await sql`update event set flags = '{}' where false`;
   }
   await writer`commit`;
@@ -108,12 +108,12 @@ test("a file that waits for a table gives way to the posts behind it, and is app
   await end();
 });
 
-test("a table that is never let go of ends the migration with the session's name, and nothing of the file is applied", async () => {
+test("a table that stays locked ends the migration, names the session and applies nothing of the file", async () => {
   const { url, name, writer, end } = await missingIndexes();
   await assert.rejects(
     migrate(url, { lockMs: 20, attemptsMax: 2 }),
     new RegExp(
-      `sql/${name} needs a table .*55P03.* a forgotten psql .*idle in transaction.*run it again`,
+      `sql/${name} needs a table .*55P03.* a forgotten psql .*idle in transaction.*run the migration again`,
     ),
   );
   await writer`commit`;

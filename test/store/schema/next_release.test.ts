@@ -1,6 +1,6 @@
 /**
- * A newer release migrates the database under running processes of this one, and this one is started again on it: what an
- * upgrade does, and going back from it.
+ * Upgrade and rollback: a newer release migrates the database under running processes of this one, which then start
+ * on it again.
  */
 
 import assert from "node:assert/strict";
@@ -15,11 +15,11 @@ import { createDatabase } from "../../support/database.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 import { runToEnd } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
-import { freshKey, lead, World } from "../../support/world.ts";
+import { freshKey, lead, TestEnv } from "../../support/test_env.ts";
 
 const ours = await readRelease();
 
-/** A release after this one: new columns with defaults, a changed function, another overload of one. */
+/** Returns a later release: new columns with defaults, a changed function, an overload of another. */
 async function nextRelease({ serves }: { readonly serves: boolean }): Promise<Release> {
   const folder = `${join(temporaryFolder(), "sql")}/`;
   cpSync(fileURLToPath(new URL("../../../sql/", import.meta.url)), folder, { recursive: true });
@@ -48,29 +48,29 @@ async function nextRelease({ serves }: { readonly serves: boolean }): Promise<Re
   return await readRelease({ version: "99.0.0", folder });
 }
 
-/** A world on a database of its own, which a newer release may change. */
-async function openWorld(): Promise<World> {
+/** A test environment on a database that a newer release may change. */
+async function openTestEnv(): Promise<TestEnv> {
   const { url } = await createDatabase();
   await migrate(url);
-  return await World.open(url);
+  return await TestEnv.open(url);
 }
 
-test("a newer release migrates under load: every post is accepted, by old processes that run and by one that is started again", async () => {
-  const world = await openWorld();
-  const server = await world.start();
-  const { text: key } = await world.issue();
+test("a newer release migrates under load: old processes, running or restarted, accept every post", async () => {
+  const testEnv = await openTestEnv();
+  const server = await testEnv.start();
+  const { text: key } = await testEnv.issue();
   const statuses: number[] = [];
   let isOver = false;
   atEnd(() => isOver = true);
   const post = async (one = server) => {
     const headers = { "Idempotency-Key": freshKey() };
-    statuses.push((await world.intake({ key, body: lead(), headers }, one)).status);
+    statuses.push((await testEnv.intake({ key, body: lead(), headers }, one)).status);
   };
   const loads = Array.from({ length: 8 }, async () => {
     while (!isOver) await post();
   });
   await until(() => statuses.length > 50, { what: "posts are accepted" });
-  const applied = await migrate(world.database.url, { release: await nextRelease({ serves: true }) });
+  const applied = await migrate(testEnv.database.url, { release: await nextRelease({ serves: true }) });
   assert.deepEqual(applied, [
     "9000_next.sql",
     "functions/accept.sql",
@@ -84,36 +84,36 @@ test("a newer release migrates under load: every post is accepted, by old proces
   isOver = true;
   await Promise.all(loads);
   assert.deepEqual([...new Set(statuses)], [202]);
-  const [row] = await world
+  const [row] = await testEnv
     .sql`select count(*)::int as n, (select count(*)::int from next_thing) as things from event`;
   assert.deepEqual({ ...row }, { n: statuses.length, things: 1 });
 
   await server.stop();
-  const again = await world.start();
+  const again = await testEnv.start();
   statuses.length = 0;
   await post(again);
   assert.deepEqual(statuses, [202]);
 });
 
-test("the older release's migration leaves a newer database that serves it as it is", async () => {
-  const world = await openWorld();
-  await migrate(world.database.url, { release: await nextRelease({ serves: true }) });
-  const { code, stdout } = await runToEnd("scripts/migrate.ts", [], { databaseUrl: world.database.url });
+test("the older release's migration leaves a compatible newer database unchanged", async () => {
+  const testEnv = await openTestEnv();
+  await migrate(testEnv.database.url, { release: await nextRelease({ serves: true }) });
+  const { code, stdout } = await runToEnd("scripts/migrate.ts", [], { databaseUrl: testEnv.database.url });
   assert.equal(code, 0, stdout);
   assert.match(stdout, /^The database is current/);
-  const [row] = await world
+  const [row] = await testEnv
     .sql`select prosrc like '%next_thing%' as kept from pg_proc where proname = 'accept'`;
   assert.equal(row?.kept, true);
 });
 
-test("a database of a newer release that serves this one no longer is refused in one sentence, by process and migration", async () => {
-  const world = await openWorld();
-  await migrate(world.database.url, { release: await nextRelease({ serves: false }) });
+test("a newer, incompatible database is refused in one sentence, by the process and the migration", async () => {
+  const testEnv = await openTestEnv();
+  await migrate(testEnv.database.url, { release: await nextRelease({ serves: false }) });
   const sentence = new RegExp(
     `release 99\\.0\\.0 has migrated the database, and this one \\(${ours.version}\\) is too old for it; start one of 99\\.0\\.0`,
   );
   for (const script of ["src/main.ts", "scripts/migrate.ts"]) {
-    const { code, stderr } = await runToEnd(script, [], { databaseUrl: world.database.url });
+    const { code, stderr } = await runToEnd(script, [], { databaseUrl: testEnv.database.url });
     assert.notEqual(code, 0);
     assert.match(stderr, sentence, script);
   }

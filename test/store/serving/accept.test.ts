@@ -1,57 +1,34 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import test, { before } from "node:test";
-import { AcceptStore, type Entry } from "../../../src/store/serving/accept.ts";
-import type { Pool } from "../../../src/store/pool.ts";
+import test from "node:test";
+import { AcceptStore } from "../../../src/store/serving/accept.ts";
+import { acceptEntry } from "../../support/accept.ts";
 import { openPool } from "../../support/pool.ts";
-import { type IssuedKey, World } from "../../support/world.ts";
+import { TestEnv } from "../../support/test_env.ts";
 
-let world: World;
-let pool: Pool;
-let store: AcceptStore;
-let key: IssuedKey;
+const testEnv = await TestEnv.open();
+const key = await testEnv.issue();
+const pool = openPool(testEnv.database.url, { onWarning: (text) => assert.fail(text) });
+const store = new AcceptStore(pool, { node: "test", nowMs: () => performance.now() });
 
-before(async () => {
-  world = await World.open();
-  key = await world.issue();
-  pool = openPool(world.database.url, { onWarning: (text) => assert.fail(text) });
-  store = new AcceptStore(pool, { node: "test", nowMs: () => performance.now() });
-});
+const entry = () => acceptEntry({ keyId: key.id, tenantId: key.tenant.id });
 
-function entry(digest = randomUUID()): Entry {
-  return {
-    ...{ kind: "lead", keyId: key.id, tenantId: key.tenant.id, space: "c", digest, contentDigest: digest },
-    ...{
-      idempotencyKey: null,
-      flags: [],
-      lead: "{}",
-      extra: null,
-      raw: "{}",
-      costCents: null,
-      unknownArea: null,
-      arrivedAtMs: performance.now(),
-    },
-    submission: null,
-  };
-}
-
-test("an entry whose rival lets go of its digest meanwhile is accepted, and the rest of the batch once", async () => {
+test("an entry whose rival releases its digest meanwhile is accepted, and the rest of the batch once", async () => {
   const rival = entry();
   const [first] = await store.accept([rival], 20_000);
   assert.ok(first?.kind === "accepted");
 
-  // Between the insert that loses and the look at what won.
-  const release = await world.hold("lock table collision in exclusive mode");
+  // Between the losing insert and the read of the winner.
+  const release = await testEnv.hold("lock table collision in exclusive mode");
   const other = entry();
   const accepting = store.accept([rival, other], 20_000);
-  await world.untilWaiting();
-  await world.sql`update event set dedupe_digest = null where event_id = ${first.eventId}`;
+  await testEnv.untilWaiting();
+  await testEnv.sql`update event set dedupe_digest = null where event_id = ${first.eventId}`;
   await release();
 
   const [again, beside] = await accepting;
   assert.ok(again?.kind === "accepted" && beside?.kind === "accepted");
   assert.notEqual(again.eventId, first.eventId);
-  const { events, outbox, pending } = await world.stored();
+  const { events, outbox, pending } = await testEnv.stored();
   assert.deepEqual([events, outbox, pending], [3, 3, 3]);
   const [found] = await store.accept([other], 20_000);
   assert.deepEqual([found?.kind, found?.kind === "duplicate" && found.eventId], [
@@ -60,12 +37,12 @@ test("an entry whose rival lets go of its digest meanwhile is accepted, and the 
   ]);
 });
 
-test("while somebody is being erased, a lead without a contact is accepted, alone and beside others", async () => {
-  await world.sql`
+test("during an erasure, a lead without a contact is accepted, alone and in a batch", async () => {
+  await testEnv.sql`
     insert into tombstone values (gen_random_uuid(), sha256('somebody'), now() + interval '1 hour', now() + interval '1 hour')`;
   for (const entries of [[entry()], [entry(), entry()]]) {
     const decisions = await store.accept(entries, 20_000);
     assert.deepEqual(decisions.map(({ kind }) => kind), entries.map(() => "accepted"));
   }
-  await world.sql`delete from tombstone`;
+  await testEnv.sql`delete from tombstone`;
 });

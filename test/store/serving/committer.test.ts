@@ -1,48 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry, Outcome } from "../../../src/store/serving/accept.ts";
+import type { Outcome } from "../../../src/store/serving/accept.ts";
 import { Committer, type CommitterOptions } from "../../../src/store/serving/committer.ts";
 import { Unavailable } from "../../../src/store/pool.ts";
+import { acceptEntry } from "../../support/accept.ts";
 
-/** A commit that was begun: the test decides how it ends. */
+/** A commit whose outcome the test decides. */
 interface Commit {
   readonly names: readonly string[];
   readonly deadlineMs: number;
   readonly succeed: () => void;
-  /** As `succeed`, but for some, whose key is busy. */
+  /** Like `succeed`, except for these names, whose key is locked. */
   readonly holdBack: (names: readonly string[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Entries are told apart by their raw body. */
-function entry(name: string, bytes = 0): Entry {
-  return {
-    ...{
-      kind: "lead",
-      keyId: 1,
-      tenantId: 1,
-      space: "k",
-      digest: "00",
-      contentDigest: "00",
-      idempotencyKey: null,
-    },
-    ...{
-      flags: [],
-      lead: "",
-      extra: null,
-      raw: name.padEnd(bytes),
-      costCents: null,
-      unknownArea: null,
-      arrivedAtMs: 0,
-    },
-    submission: null,
-  };
-}
+/** Entries are identified by their raw body. */
+const entry = (name: string, bytes = 0) => acceptEntry({ lead: "", raw: name.padEnd(bytes), arrivedAtMs: 0 });
 
 const accepted = (name: string): Outcome => ({ kind: "accepted", eventId: name, receivedAt: "" });
 
-/** A committer on a store that the test plays, with a clock that the test sets. */
-function world(options: Partial<CommitterOptions> = {}) {
+/** Returns a committer with a simulated store and clock. */
+function testEnv(options: Partial<CommitterOptions> = {}) {
   const commits: Commit[] = [];
   const refused: unknown[] = [];
   const clock = { nowMs: 0, writable: true };
@@ -70,7 +49,7 @@ function world(options: Partial<CommitterOptions> = {}) {
     listener: { onCommitted: () => {}, onFailed: () => {} },
     ...options,
   });
-  /** The next commit that is begun. */
+  /** Waits for the next commit. */
   const next = async (): Promise<Commit> => {
     while (commits.length === 0) await new Promise<void>((resolve) => wake = resolve);
     return commits.shift() as Commit;
@@ -85,8 +64,8 @@ function world(options: Partial<CommitterOptions> = {}) {
 
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
-test("a batch has 512 entries at most", async () => {
-  const { commit, next } = world();
+test("a batch has at most 512 entries", async () => {
+  const { commit, next } = testEnv();
   void commit("first");
   const begun = await next();
   const answers = names("n", 600).map((name) => commit(name));
@@ -100,8 +79,8 @@ test("a batch has 512 entries at most", async () => {
   assert.equal((await Promise.all(answers)).length, 600);
 });
 
-test("a batch has 8 MiB at most, and one larger entry goes alone", async () => {
-  const { commit, next } = world();
+test("a batch has at most 8 MiB, and a larger entry is committed alone", async () => {
+  const { commit, next } = testEnv();
   void commit("first");
   const begun = await next();
   const sizes = [5, 2, 2, 9, 1].map((mebibytes, n) => commit(`m${n}`, mebibytes * 1024 * 1024));
@@ -114,8 +93,8 @@ test("a batch has 8 MiB at most, and one larger entry goes alone", async () => {
   await Promise.all(sizes);
 });
 
-test("a full queue refuses: 4096 entries, or 64 MiB", async () => {
-  const { commit, next, committer } = world();
+test("a full queue refuses entries above 4,096 or 64 MiB", async () => {
+  const { commit, next, committer } = testEnv();
   void commit("first");
   await next();
   names("n", 4096).forEach((name) => void commit(name));
@@ -123,15 +102,15 @@ test("a full queue refuses: 4096 entries, or 64 MiB", async () => {
   const refused = await commit("one too many");
   assert.ok(refused instanceof Unavailable);
 
-  const other = world();
+  const other = testEnv();
   void other.commit("first");
   await other.next();
   names("n", 64).forEach((name) => void other.commit(name, 1024 * 1024));
   assert.ok(await other.commit("x", 1024 * 1024) instanceof Unavailable);
 });
 
-test("refuseWaiting fails what waits, not what is under way", async () => {
-  const { commit, next, committer } = world();
+test("refuseWaiting fails queued entries but not the batch in flight", async () => {
+  const { commit, next, committer } = testEnv();
   const first = commit("a");
   const begun = await next();
   const waiting = commit("b");
@@ -145,8 +124,8 @@ test("refuseWaiting fails what waits, not what is under way", async () => {
   assert.equal(await after, "c", "it goes on");
 });
 
-test("an entry near its deadline is refused instead of begun, and its neighbours keep theirs", async () => {
-  const { commit, next, clock } = world();
+test("an entry near its deadline is refused, and its neighbours keep their deadlines", async () => {
+  const { commit, next, clock } = testEnv();
   const first = commit("a");
   const begun = await next();
   const old = commit("b");
@@ -162,8 +141,8 @@ test("an entry near its deadline is refused instead of begun, and its neighbours
   assert.equal(await young, "c");
 });
 
-test("a commit's deadline is its oldest entry's", async () => {
-  const { commit, next, clock } = world();
+test("a commit's deadline is that of its oldest entry", async () => {
+  const { commit, next, clock } = testEnv();
   void commit("a");
   const begun = await next();
   assert.equal(begun.deadlineMs, 10_000);
@@ -175,8 +154,8 @@ test("a commit's deadline is its oldest entry's", async () => {
   assert.equal((await next()).deadlineMs, 7_000);
 });
 
-test("when the store goes away while a batch is halved, what is left is unknown, not refused", async () => {
-  const { commit, next, refused } = world();
+test("when the store becomes unavailable while a batch is halved, the rest is unknown, not refused", async () => {
+  const { commit, next, refused } = testEnv();
   void commit("first");
   const begun = await next();
   const answers = names("n", 4).map((name) => commit(name));
@@ -190,8 +169,8 @@ test("when the store goes away while a batch is halved, what is left is unknown,
   assert.deepEqual(refused, []);
 });
 
-test("a commit that is asked for in the turn of the last answer is not forgotten", async () => {
-  const { committer, next } = world();
+test("an entry added in the turn of the last result is committed", async () => {
+  const { committer, next } = testEnv();
   const again = committer.commit(entry("a")).then(() => committer.commit(entry("b")));
   (await next()).succeed();
   (await next()).succeed();
@@ -199,9 +178,9 @@ test("a commit that is asked for in the turn of the last answer is not forgotten
   await committer.idle();
 });
 
-test("what belongs to a busy key is tried again, and keeps nobody else waiting", async () => {
+test("entries of a locked key are retried and delay no others", async () => {
   const told: string[][] = [];
-  const { commit, next, committer } = world({
+  const { commit, next, committer } = testEnv({
     listener: {
       onCommitted: (entries, decisions) =>
         told.push(entries.map(({ raw }) => raw).filter((_, nth) => decisions[nth]?.kind !== "busy")),
@@ -226,8 +205,8 @@ test("what belongs to a busy key is tried again, and keeps nobody else waiting",
   assert.deepEqual(told, [["first"], ["other"], ["busy"]]);
 });
 
-test("what belongs to a busy key is refused at its deadline, and at once when the store takes no writes", async () => {
-  const { commit, next, clock, committer } = world();
+test("entries of a locked key are refused at their deadline, or at once when the store is unwritable", async () => {
+  const { commit, next, clock, committer } = testEnv();
   const late = commit("late");
   clock.nowMs = 9_001;
   (await next()).holdBack(["late"]);

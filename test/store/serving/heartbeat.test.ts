@@ -12,7 +12,7 @@ import { ownPostgres } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
 import { atEnd } from "../../support/at_end.ts";
 
-// Its settings are changed.
+// The tests change its settings.
 const own = await ownPostgres();
 const sql = postgres(own.url, { max: 3, onnotice: () => {} });
 const proxy = await openProxy(own.server.port);
@@ -21,7 +21,7 @@ atEnd(() => sql.end({ timeout: 5 }));
 const slot = 5;
 const mebibyte = 1024 * 1024;
 
-/** A running heartbeat and what it has told. */
+/** Starts a heartbeat and records its changes. */
 async function beating(databaseUrl = own.url) {
   const changes: boolean[] = [];
   const pool = openPool(databaseUrl, {
@@ -29,7 +29,7 @@ async function beating(databaseUrl = own.url) {
     statementTimeoutMs: pools.heartbeat.statementTimeoutMs,
   });
   const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot });
-  heartbeat.react((writable) => changes.push(writable));
+  heartbeat.onChange((writable) => changes.push(writable));
   const job = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
   await job.soon();
   const close = async () => {
@@ -49,7 +49,7 @@ async function tableBytes(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Beats in a row on one connection, without waiting for the disk. */
+/** Writes heartbeats on one connection, without waiting for the disk. */
 async function beatTimes(times: number): Promise<void> {
   const holder = await sql.reserve();
   await holder`set synchronous_commit = off`;
@@ -58,7 +58,7 @@ async function beatTimes(times: number): Promise<void> {
   holder.release();
 }
 
-/** What the server says to a statement that it refuses. */
+/** Returns the server's error for a statement. */
 async function refusal(statement: string): Promise<unknown> {
   const pool = openPool(own.url);
   const error = await pool.run(5_000, (sql) => sql.unsafe(statement)).then(() => null, (error) => error);
@@ -70,7 +70,7 @@ async function refusal(statement: string): Promise<unknown> {
 const noTable = await refusal("select from nowhere");
 const badData = await refusal("select 'x'::int");
 
-test("every beat needs a page of its own on the disk", async () => {
+test("each heartbeat needs its own page on the disk", async () => {
   for (let n = 0; n < 20; n += 1) {
     const before = await tableBytes();
     await sql`select * from beat(${slot})`;
@@ -78,7 +78,7 @@ test("every beat needs a page of its own on the disk", async () => {
   }
 });
 
-test("while somebody reads the beats' table it grows to 16 MiB and no further, and beats are commits all the same", async () => {
+test("under a long read the heartbeat table grows to at most 16 MiB, and heartbeats stay commits", async () => {
   const pool = openPool(own.url);
   const maintenance = new Maintenance(pool);
   const dump = await sql.reserve();
@@ -98,7 +98,7 @@ test("while somebody reads the beats' table it grows to 16 MiB and no further, a
   await pool.close();
 });
 
-test("a process that was busy itself does not take the store for unwritable", async () => {
+test("a busy process does not consider the store unwritable", async () => {
   const { heartbeat, changes, close } = await beating();
   const before = await beats();
   for (const startMs = performance.now(); performance.now() - startMs < 3_000;);
@@ -108,24 +108,24 @@ test("a process that was busy itself does not take the store for unwritable", as
   assert.deepEqual(changes, [true]);
 });
 
-test("one beat that is lost with its connection closes nothing", async () => {
+test("one heartbeat lost with its connection does not close the gate", async () => {
   proxy.watched = /\bbeat\(/;
   const { changes, close } = await beating(proxy.databaseUrl(own.url));
   for (const place of ["before_execute", "before_commit", "after_commit"] as const) {
     const before = await beats();
-    await proxy.faultOnce({ place, how: "reset" });
+    await proxy.injectFault({ place, how: "reset" });
     await until(async () => await beats() >= before + 2, { what: "the heart beats on" });
   }
   await close();
   assert.deepEqual(changes, [true]);
 });
 
-test("beats that get no answer close, unless commits are confirmed meanwhile", async (t) => {
+test("unanswered heartbeats close the gate unless commits are confirmed meanwhile", async (t) => {
   const { heartbeat, changes, close } = await beating();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table heartbeat in access exclusive mode");
   const pids = new Set<number>();
-  const stop = every(t, 100, () => heartbeat.committed());
+  const stop = every(t, 100, () => heartbeat.recordCommit());
   await until(async () => {
     const rows = await sql`
       select extract(epoch from query_start) as began from pg_stat_activity
@@ -143,21 +143,21 @@ test("beats that get no answer close, unless commits are confirmed meanwhile", a
   assert.deepEqual(changes, [true, false, true]);
 });
 
-test("three refused commits in a row close, two do not, and those that are to blame themselves never do", async () => {
+test("three refused commits in a row close the gate; two do not, nor do faulty entries", async () => {
   const { heartbeat, changes, close } = await beating();
-  for (let n = 0; n < 10; n += 1) heartbeat.commitFailed(badData);
+  for (let n = 0; n < 10; n += 1) heartbeat.recordFailedCommit(badData);
   for (let round = 0; round < 3; round += 1) {
-    heartbeat.commitFailed(noTable);
-    heartbeat.commitFailed(noTable);
-    heartbeat.committed();
+    heartbeat.recordFailedCommit(noTable);
+    heartbeat.recordFailedCommit(noTable);
+    heartbeat.recordCommit();
   }
   assert.deepEqual(changes, [true]);
-  for (let n = 0; n < 3; n += 1) heartbeat.commitFailed(noTable);
+  for (let n = 0; n < 3; n += 1) heartbeat.recordFailedCommit(noTable);
   assert.equal(heartbeat.writable, false);
   await close();
 });
 
-test("while a synchronous standby is missing, the beats take one backend and not one more each", async () => {
+test("without a synchronous standby, heartbeats occupy one backend in total", async () => {
   const { heartbeat, close } = await beating();
   await sql.unsafe("alter system set synchronous_standby_names = 'missing'");
   await sql`select pg_reload_conf()`;
@@ -171,7 +171,7 @@ test("while a synchronous standby is missing, the beats take one backend and not
     return pids.size >= 6;
   }, { deadlineMs: 30_000, what: "five beats were given up" });
   assert.equal(heartbeat.writable, false);
-  // One that was cancelled may be on its way out.
+  // A cancelled one may still be ending.
   assert.ok(most <= 2, `${most} at once`);
   await sql.unsafe("alter system set synchronous_standby_names = ''");
   await sql`select pg_reload_conf()`;

@@ -1,49 +1,28 @@
-/** The actions process as it runs in production: a process of its own, a database role of its own, mutual TLS. */
+/** Runs the actions process as in production: a separate process, database role and mutual TLS. */
 
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { request as httpsRequest } from "node:https";
-import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { actionsDenoFlags } from "../../../src/settings/deno_flags.ts";
-import type { LogLine, Runtime } from "../server.ts";
-import { atEnd } from "../at_end.ts";
-import { until } from "../until.ts";
+import { type Outcome, type RunningServer, type Runtime, runToEnd, startServer } from "../server.ts";
 import type { Authority, Issued } from "../authority.ts";
-import { inherited } from "../environment.ts";
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
+const program = "src/actions/main.ts";
 
-/** How to start one. */
+/** Options of an actions process. */
 export interface ActionsOptions {
   readonly databaseUrl: string;
   readonly authority: Authority;
   readonly server: Issued;
   readonly env?: Readonly<Record<string, string>>;
-  /** Left out: Node. */
+  /** Default: Node. */
   readonly runtime?: Runtime;
 }
 
-/** One that runs. */
-export interface RunningActions {
+/** A running actions process. */
+export interface RunningActions extends Omit<RunningServer, "url" | "urls"> {
   readonly port: number;
-  readonly pid: number;
-  readonly logs: readonly LogLine[];
-  /** Both outputs as text, so far. */
-  readonly output: { readonly stdout: string; readonly stderr: string };
-  readonly ended: Promise<number | NodeJS.Signals>;
-  stop(): Promise<number | NodeJS.Signals>;
-  kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>;
 }
 
-/** What the process said and how it ended; for starts that are to fail. */
-export interface EndedActions {
-  readonly code: number | NodeJS.Signals;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** The environment of a process with these files. */
+/** Returns the environment of an actions process with these certificates. */
 export function actionsEnv(options: ActionsOptions): Record<string, string> {
   return {
     ACTIONS_LISTEN: "127.0.0.1:0",
@@ -55,124 +34,28 @@ export function actionsEnv(options: ActionsOptions): Record<string, string> {
   };
 }
 
-function launch(env: Readonly<Record<string, string>>, runtime: Runtime) {
-  const [command, prefix] = runtime === "deno"
-    ? [`${root}node_modules/.bin/deno`, ["run", ...actionsDenoFlags(env)]]
-    : [process.execPath, []];
-  const child = spawn(command, [...prefix, "src/actions/main.ts"], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...inherited,
-      NO_COLOR: "1",
-      ...env,
-    },
-  });
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => output.stdout += text);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => output.stderr += text);
-  const ended = new Promise<number | NodeJS.Signals>((settle, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => settle(code ?? signal ?? 1));
-  });
-  ended.catch(() => {});
-  return { child, output, ended };
-}
-
-/** Runs the process to its end. */
-export async function runActionsToEnd(
+/** Runs the process until it exits. */
+export function runActionsToEnd(
   env: Readonly<Record<string, string>>,
   runtime: Runtime = "node",
-): Promise<EndedActions> {
-  const { output, ended } = launch(env, runtime);
-  const code = await ended;
-  return { code, ...output };
+): Promise<Outcome> {
+  return runToEnd(program, [], { env, runtime });
 }
 
-/** Starts the process and returns when it listens. */
+/** Starts the process and returns once it listens. */
 export async function startActionsProcess(options: ActionsOptions): Promise<RunningActions> {
-  const { child, output, ended } = launch(actionsEnv(options), options.runtime ?? "node");
-  let exit: number | NodeJS.Signals | undefined;
-  ended.then((code) => exit = code, () => exit = 1);
-  const logs = () =>
-    output.stdout.split("\n").slice(0, -1).map((line) => {
-      try {
-        return JSON.parse(line) as LogLine;
-      } catch {
-        return { event: "unparsed", text: line };
-      }
-    });
-  const stopWith = async (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    return await ended;
-  };
-  atEnd(() => stopWith("SIGKILL"));
-  await until(() => exit !== undefined || logs().some((line) => line.event === "started"), {
-    what: "the actions process listens",
-  });
-  if (exit !== undefined) throw new Error(`It ended (${exit}):\n${output.stdout}${output.stderr}`);
-  const url = String(logs().find((line) => line.event === "listening")?.url);
-  return {
-    port: Number(new URL(url).port),
-    pid: child.pid ?? 0,
-    get logs() {
-      return logs();
-    },
-    output,
-    ended,
-    stop: () => stopWith("SIGTERM"),
-    kill: (signal = "SIGKILL") => stopWith(signal),
-  };
+  const server = await startServer({ program, env: actionsEnv(options), runtime: options.runtime ?? "node" });
+  const url = String(server.logs.find(({ event }) => event === "listening")?.url);
+  return { ...server, port: Number(new URL(url).port) };
 }
 
-/** One answer. */
-export interface ActionsAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  // deno-lint-ignore no-explicit-any
-  readonly json: any;
-}
-
-/** Sends one request over a connection of its own. */
-export function ask(
-  target: { readonly port: number },
-  client: { readonly authority: Authority; readonly certificate: Issued },
-  request: {
-    readonly method: string;
-    readonly path: string;
-    readonly body?: string | Uint8Array;
-    readonly headers?: Readonly<Record<string, string>>;
-  },
-): Promise<ActionsAnswer> {
-  return new Promise((settle, reject) => {
-    const { cert, key } = client.certificate;
-    const { method, path, body, headers = {} } = request;
-    const sent = httpsRequest({
-      ...{ host: "127.0.0.1", port: target.port, method, path, headers, agent: false },
-      ...{ ca: client.authority.pem, cert, key, signal: AbortSignal.timeout(30_000) },
-    });
-    sent.on("error", reject);
-    sent.on("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => text += chunk);
-      response.on("error", reject);
-      response.on("end", () => {
-        const json = text === "" ? undefined : JSON.parse(text);
-        settle({ status: response.statusCode ?? 0, headers: response.headers, json });
-      });
-    });
-    sent.end(body);
-  });
-}
-
-/** A login role in one of the group roles, on a database. */
+/** A login role that belongs to a group role. */
 export interface TestRole {
-  /** The database as this role. */
+  /** The database's address as this role. */
   readonly url: string;
 }
 
-/** Creates a login role that may do what a group role may; it goes with the server. */
+/** Creates a login role with the rights of a group role; it is removed with the server. */
 export async function createRole(
   databaseUrl: string,
   group: "lead_service" | "lead_actions",

@@ -1,33 +1,33 @@
-/** A customer's CRM: an HTTPS server that records what it is sent. */
+/** A customer's CRM: an HTTPS server that records its requests. */
 
 import type { ServerResponse } from "node:http";
-import { openSink, type WebhookCall } from "../../../scripts/caught/webhook_sink.ts";
+import { openSink, type WebhookCall } from "../../../scripts/mail_catcher/webhook_sink.ts";
 import type { Issued } from "../authority.ts";
 import { atEnd } from "../at_end.ts";
 
-/** One request that arrived whole. */
+/** A request received in full. */
 export type CrmCall = WebhookCall;
 
 /** A listening CRM. */
 export interface CrmSink {
   readonly port: number;
   readonly calls: readonly CrmCall[];
-  /** Connections that were opened, handshake or not. */
+  /** The number of connections accepted so far, including those without a handshake. */
   readonly connections: number;
-  /** Those that are open now. */
+  /** The number of open connections. */
   readonly open: number;
-  /** How it answers; at first 204. */
+  /** Sends the response; 204 by default. */
   answer: (response: ServerResponse, call: CrmCall) => void;
 }
 
-/** An answer with a status and, if need be, headers. */
+/** Returns a responder with this status and these headers. */
 export function status(code: number, headers: Readonly<Record<string, string>> = {}) {
   return (response: ServerResponse): void => {
     response.writeHead(code, headers).end();
   };
 }
 
-/** Starts one on a loopback address. */
+/** Starts a CRM on a loopback address. */
 export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise<CrmSink> {
   const calls: CrmCall[] = [];
   let connections = 0;

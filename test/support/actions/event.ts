@@ -1,10 +1,10 @@
-/** Events as the service delivers them. */
+/** Creates events as the service delivers them. */
 
 import { randomBytes } from "node:crypto";
-import type { Sending } from "../../../src/actions/destination.ts";
+import type { SendRequest } from "../../../src/actions/destination.ts";
 import { type DeliveredEvent, parseEvent } from "../../../src/actions/event.ts";
 
-/** Parts of an event that a test wants otherwise; `lead` and `extra` are the text of JSON. */
+/** The parts of an event that a test sets. `lead` and `extra` are JSON text. */
 export interface EventParts {
   readonly eventId?: string;
   readonly kind?: "lead" | "form";
@@ -16,19 +16,19 @@ export interface EventParts {
   readonly flags?: readonly string[];
 }
 
-/** An event id as the service makes them. */
+/** Returns an event id in the service's format. */
 export function newEventId(): string {
   return randomBytes(19).toString("hex");
 }
 
-/** Who reads it. */
+/** The tenant that receives the event. */
 export const acme = { slug: "acme", name: "Acme Remodeling", timeZone: "America/Los_Angeles" };
 
-/** Nobody's lead. */
+/** An invented lead. */
 export const plainLead =
   '{"first_name":"Ada","last_name":"Lovelace","phone":"+15551234567","email":"ada@example.com","country":"US"}';
 
-/** The body of `PUT /v1/events/{event_id}`. */
+/** Returns the body of `PUT /v1/events/{event_id}`. */
 export function eventBody(parts: EventParts & { readonly eventId: string }): string {
   const kind = parts.kind ?? "lead";
   const text = JSON.stringify;
@@ -40,19 +40,19 @@ export function eventBody(parts: EventParts & { readonly eventId: string }): str
     `"extra":${parts.extra ?? "{}"},"flags":${text(parts.flags ?? [])}}`;
 }
 
-/** A parsed event. */
+/** Returns a parsed event. */
 export function event(parts: EventParts = {}): DeliveredEvent {
   const eventId = parts.eventId ?? newEventId();
   const parsed = parseEvent(eventBody({ ...parts, eventId }), eventId);
-  if ("wrong" in parsed) throw new Error(`The test's event is wrong: ${parsed.wrong}`);
+  if ("invalidMember" in parsed) throw new Error(`The test's event is wrong: ${parsed.invalidMember}`);
   return parsed;
 }
 
-/** The event on its way to an address. */
+/** Returns an event that is being sent to an address. */
 export function sending(
   event: DeliveredEvent,
-  parts: Partial<Sending["route"]> & Partial<Omit<Sending, "event" | "route">> = {},
-): Sending {
+  parts: Partial<SendRequest["route"]> & Partial<Omit<SendRequest, "event" | "route">> = {},
+): SendRequest {
   const { address = "", secrets = [], ...rest } = parts;
   return {
     event,

@@ -1,4 +1,4 @@
-/** A DNS server over UDP that answers what a test wants, and may change its mind. */
+/** A DNS server over UDP with responses that a test can change. */
 
 import { createSocket } from "node:dgram";
 import { isIPv4 } from "node:net";
@@ -8,18 +8,18 @@ import { atEnd } from "../at_end.ts";
 export interface NameServer {
   /** `address:port` */
   readonly address: string;
-  /** The names that were asked for, a question each. */
+  /** The queried names, one entry per question. */
   readonly questions: readonly string[];
-  /** All addresses of a name; `[]`: the name exists and has none; `null`: it says nothing at all. */
+  /** Returns a name's addresses; `[]` for a name without addresses, `null` to send no response. */
   answer: (name: string) => readonly string[] | null;
-  /** How long its answers hold; at first 0. */
+  /** The TTL of the responses; 0 by default. */
   ttlSeconds: number;
 }
 
 const typeA = 1;
 const typeAaaa = 28;
 
-/** Starts one on loopback. */
+/** Starts a name server on loopback. */
 export async function startNameServer(): Promise<NameServer> {
   const socket = createSocket("udp4");
   const questions: string[] = [];
@@ -34,7 +34,7 @@ export async function startNameServer(): Promise<NameServer> {
       : [];
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
-    // A response, authoritative, recursion available.
+    // Flags: response, authoritative, recursion available.
     header.writeUInt16BE(0x8580, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(answers.length, 6);
@@ -65,7 +65,7 @@ function readQuestion(query: Uint8Array): { name: string; type: number; end: num
 function record(address: string, type: number, ttlSeconds: number): Uint8Array {
   const data = type === typeA ? Buffer.from(address.split(".").map(Number)) : v6Bytes(address);
   const head = Buffer.alloc(12);
-  // The question's name, again.
+  // A pointer to the name in the question.
   head.writeUInt16BE(0xc00c, 0);
   head.writeUInt16BE(type, 2);
   head.writeUInt16BE(1, 4);

@@ -1,29 +1,29 @@
-/** A mail server of a test: what arrived, and answers other than the usual. */
+/** A mail server that records messages and can be told to fail. */
 
-import { openSmtp, type Received, type Step } from "../../../scripts/caught/smtp_server.ts";
+import { openSmtp, type ReceivedMail, type Step } from "../../../scripts/mail_catcher/smtp_server.ts";
 import { atEnd } from "../at_end.ts";
 
-export type { Received, Step };
+export type { ReceivedMail, Step };
 
 /** A listening mail server. */
 export interface SmtpListener {
   readonly port: number;
-  readonly messages: readonly Received[];
-  /** Connections that were opened. */
+  readonly messages: readonly ReceivedMail[];
+  /** The number of connections accepted so far. */
   readonly connections: number;
-  /** Every command line that was heard. */
+  /** Every command line received. */
   readonly commands: readonly string[];
-  /** Other answers than the usual: a line, or `null` to say nothing at all. A line like `250-…` goes on for ever. */
+  /** Replaces the standard replies: a line, or `null` to send none. A line such as `250-…` never ends the reply. */
   readonly answers: Map<Step, string | null>;
-  /** Mailboxes that take nothing at the moment: 451. */
+  /** Mailboxes that are deferred with 451. */
   readonly deferred: Set<string>;
-  /** Answers the recipients that match only when told to: each has its call in the list that comes back. */
+  /** Delays the replies for matching recipients; each function in the returned list sends one. */
   hold(recipients: RegExp): readonly (() => void)[];
 }
 
-/** Starts one on loopback. */
+/** Starts a mail server on loopback. */
 export async function startSmtp(): Promise<SmtpListener> {
-  const messages: Received[] = [];
+  const messages: ReceivedMail[] = [];
   const commands: string[] = [];
   const answers = new Map<Step, string | null>();
   const deferred = new Set<string>();
@@ -35,7 +35,7 @@ export async function startSmtp(): Promise<SmtpListener> {
     onConnection: () => connections++,
     onCommand: (line) => commands.push(line),
     hold: (line, answer) => line.startsWith("RCPT") && holds?.test(line) === true && held.push(answer) > 0,
-    answers,
+    replies: answers,
     deferred,
   });
   atEnd(() => server.close());

@@ -1,70 +1,62 @@
-/**
- * Debian's PostgreSQL 15 with pgBackRest, in temporary folders, laid out as Debian lays them out: what a restore works on.
- */
+/** PostgreSQL 15 with pgBackRest in temporary folders, laid out as Debian does, for tests of the restore. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { appendFileSync, chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Account, credentials, serverAccount } from "../../../scripts/postgres_binaries.ts";
-import { postWatchdog } from "../../../scripts/watchdog.ts";
+import { startWatchdog } from "../../../scripts/watchdog.ts";
 import { atEnd } from "../at_end.ts";
 import { inherited } from "../environment.ts";
 import { temporaryFolder } from "../folder.ts";
 import { openSocket } from "../handed_socket.ts";
+import { collect } from "../output.ts";
+import type { Ran } from "../tool.ts";
 
 const binaries = "/usr/lib/postgresql/15/bin";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** How a program ended. */
-export interface Ran {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A running server with a repository beside it. */
+/** A running server with a backup repository. */
 export interface BackedUpCluster {
-  /** As the superuser, on a database. */
+  /** Returns a database's address as the superuser. */
   url(database: string): string;
   readonly dataFolder: string;
-  /** Of pgBackRest. */
+  /** The path of pgBackRest's configuration. */
   readonly configFile: string;
-  /** The repository. */
+  /** The path of the repository. */
   readonly repository: string;
-  /** Its unit's name, for whoever asks systemctl. */
+  /** The name of the server's systemd unit. */
   readonly unit: string;
-  /** Starts the server, and returns when it answers or has ended. */
+  /** Starts the server and returns once it accepts connections or has exited. */
   start(): Ran;
-  /** Ends it in order, or as a power cut would. */
+  /** Stops the server cleanly (`fast`) or like a power cut (`immediate`). */
   stop(mode: "fast" | "immediate"): Ran;
   /** Runs pgBackRest as the server's account. */
   backrest(...args: readonly string[]): Ran;
-  /** Runs scripts/restore.sh on a machine of which this is told. */
+  /** Runs scripts/restore.sh on a simulated machine. */
   restore(args: readonly string[], machine: Machine): Promise<Restored>;
 }
 
-/** What systemd would know of the machine. */
+/** The state that the simulated systemd reports. */
 export interface Machine {
-  /** The units of the service that run, with the processes that end when they are stopped. */
+  /** The active units, each with the process to end when it is stopped. */
   readonly units: ReadonlyMap<string, number | null>;
-  /** Those that start at boot. */
+  /** The enabled units. */
   readonly enabled: readonly string[];
-  /** What the journal has of them. */
+  /** The units' journal. */
   readonly journal: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Lines of shell for programs that say or do something else there. */
+  /** Replaces programs on the machine with shell scripts. */
   readonly programs?: Readonly<Record<string, string>>;
 }
 
-/** How a restore ended, and what it asked systemd to do, in its order. */
+/** The outcome of a restore and the systemctl commands it issued, in order. */
 export interface Restored extends Ran {
   readonly asked: readonly string[];
 }
 
-/** Makes one, with a first full backup of it still to come; it ends with the tests of the file. */
+/** Creates a cluster without a backup; it is removed after the tests of the file. */
 export function startBackedUpCluster(): BackedUpCluster {
   const folder = temporaryFolder("backup");
   chmodSync(folder, 0o711);
@@ -75,7 +67,7 @@ export function startBackedUpCluster(): BackedUpCluster {
   const [socket, repository, spool] = [own("run"), own("repository"), own("spool")];
   const password = randomBytes(12).toString("hex");
   const passwordFile = ownFile(join(folder, "password"), password, account);
-  // Held, so that nobody else gets the port, also while the server is away.
+  // Reserves the port while the server is stopped.
   const port = Number(new URL(openSocket("postgres").url).port);
   const configFile = ownFile(join(folder, "pgbackrest.conf"), configuration(), account);
   const runAs = (program: string, args: readonly string[]): Ran => run(program, args, account);
@@ -131,7 +123,7 @@ export function startBackedUpCluster(): BackedUpCluster {
       for (const [name, script] of Object.entries(machine.programs ?? {})) {
         program(join(programs, name), script);
       }
-      // Not waited for in place: what it stops are children of ours, and have to be buried.
+      // Run asynchronously: the processes that it stops are children of this one and must be reaped.
       const ran = await runAside("bash", [
         join(root, "scripts/restore.sh"),
         ...["--config", configFile, ...args],
@@ -142,8 +134,8 @@ export function startBackedUpCluster(): BackedUpCluster {
       return { ...ran, asked: readFileSync(asked, "utf8").trimEnd().split("\n") };
     },
   };
-  // A server of its own outlives a test that is killed.
-  const watchdog = postWatchdog('"$1/pg_ctl" -D "$2" -m immediate stop; rm -rf -- "$3"', {
+  // The server would outlive a killed test.
+  const watchdog = startWatchdog('"$1/pg_ctl" -D "$2" -m immediate stop; rm -rf -- "$3"', {
     args: [binaries, dataFolder, folder],
     ...credentials(account),
   });
@@ -155,7 +147,7 @@ export function startBackedUpCluster(): BackedUpCluster {
   must(cluster.backrest("stanza-create"));
   return cluster;
 
-  /** The operator's own, with the folders of the test in place of Debian's. */
+  /** Returns the shipped configuration with the test's folders in place of Debian's. */
   function configuration(): string {
     const given = readFileSync(join(root, "scripts/backup/pgbackrest.conf"), "utf8");
     const set = (text: string, name: string, value: string) => {
@@ -173,7 +165,7 @@ export function startBackedUpCluster(): BackedUpCluster {
   }
 }
 
-/** What the restore needs of systemctl: units are processes, and PostgreSQL's is the cluster's server. */
+/** A systemctl whose units are processes; PostgreSQL's unit controls the cluster's server. */
 function systemctl(
   { programs, asked, server, log }: {
     readonly programs: string;
@@ -204,7 +196,11 @@ function program(path: string, script: string): void {
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 }
 
-/** @throws {Error} with what it said, when it has failed */
+/**
+ * Returns the standard output.
+ *
+ * @throws {Error} with both outputs when the program has failed
+ */
 export function must({ code, stdout, stderr }: Ran): string {
   if (code !== 0) throw new Error(`It exited with ${code}:\n${stdout}${stderr}`);
   return stdout;
@@ -216,13 +212,13 @@ function run(
   account?: Account,
   env: Readonly<Record<string, string>> = {},
 ): Ran {
-  const { status: code, stdout, stderr, error } = spawnSync(program, [...args], {
-    // What a started server inherits must not keep us waiting: it writes to its log.
+  const { status, signal, stdout, stderr, error } = spawnSync(program, [...args], {
+    // A started server would keep inherited pipes open; it writes to its log.
     ...{ cwd: "/", encoding: "utf8", env: { ...inherited, ...env }, ...credentials(account) },
     stdio: program.endsWith("pg_ctl") ? "ignore" : "pipe",
   });
   if (error !== undefined) throw error;
-  return { code, stdout: stdout ?? "", stderr: stderr ?? "" };
+  return { code: status ?? signal ?? 1, stdout: stdout ?? "", stderr: stderr ?? "" };
 }
 
 async function runAside(
@@ -235,10 +231,8 @@ async function runAside(
     env: { ...inherited, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => output.stdout += text);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => output.stderr += text);
-  const [code] = await once(child, "close");
+  const { output, ended } = collect(child);
+  const code = await ended;
   return { code, ...output };
 }
 
@@ -254,7 +248,7 @@ function ownFile(path: string, text: string, account: Account | undefined): stri
   return path;
 }
 
-/** The bytes of a folder with all that is in it; what goes while it is looked at, as a running server's files do, counts or not. */
+/** Returns a folder's size in bytes. Files that a running server deletes meanwhile may be missing. */
 export function bytesOf(folder: string): number {
   return Number(run("du", ["-sb", folder]).stdout.split("\t")[0]);
 }

@@ -1,14 +1,14 @@
-/** What keeps people with a keyboard or a screen reader out, measured in a browser. */
+/** Finds accessibility faults in a page. */
 
 /// <reference lib="dom" />
 
 /**
- * Boxes that scroll and cannot be reached by keyboard, heads of tables without a text, names that nobody is told, and
- * controls without a name; runs in the page.
+ * Returns scroll containers without keyboard access, empty table headers, labels that assistive technology ignores,
+ * and controls without a name. Runs in the page.
  */
 export function faultsOfAccess(): string[] {
-  const told = (element: Element) => element.outerHTML.replaceAll(/\s+/g, " ").slice(0, 100);
-  // What has no role of its own is called by its text, whatever its label.
+  const describe = (element: Element) => element.outerHTML.replaceAll(/\s+/g, " ").slice(0, 100);
+  // An element without a role is announced by its text, whatever its label.
   const nameless = "div, span, p, pre, code, small, b, i";
   const found: string[] = [];
   for (const element of document.querySelectorAll<HTMLElement>("body *")) {
@@ -18,13 +18,15 @@ export function faultsOfAccess(): string[] {
       /auto|scroll/.test(overflowY) && element.scrollHeight > element.clientHeight;
     const reached = element.tabIndex >= 0 ||
       element.querySelector("a[href], button, input, select, textarea, [tabindex='0']") !== null;
-    if (scrolls && !reached) found.push(`cannot be scrolled by keyboard: ${told(element)}`);
-    if (element.matches("th") && element.textContent?.trim() === "") found.push(`no text: ${told(element)}`);
+    if (scrolls && !reached) found.push(`cannot be scrolled by keyboard: ${describe(element)}`);
+    if (element.matches("th") && element.textContent?.trim() === "") {
+      found.push(`no text: ${describe(element)}`);
+    }
     if (element.matches(nameless) && element.matches("[aria-label]:not([role])")) {
-      found.push(`a name that is not told: ${told(element)}`);
+      found.push(`a label that is not announced: ${describe(element)}`);
     }
     if (element.matches("button, a[href], summary") && !/\S/.test(element.textContent ?? "")) {
-      found.push(`no name: ${told(element)}`);
+      found.push(`no name: ${describe(element)}`);
     }
   }
   return found;

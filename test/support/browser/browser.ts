@@ -1,4 +1,4 @@
-/** A real browser for the tests of pages: Debian's Chromium, or what is installed here. */
+/** Starts a real browser: Debian's Chromium or the one named in CHROMIUM. */
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -6,7 +6,11 @@ import { type Browser, chromium } from "playwright-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 
-/** @throws {Error} where there is none; scripts/test_plan.ts leaves such tests out */
+/**
+ * Finds the browser's executable.
+ *
+ * @throws {Error} when there is none; scripts/test_plan.ts skips the tests that need one
+ */
 function findBrowser(): string {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const candidates = [
@@ -20,11 +24,11 @@ function findBrowser(): string {
   return found;
 }
 
-/** Starts it. It talks to nobody but the server under test. */
+/** Starts the browser without background traffic. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: findBrowser(),
-    // A machine that is busy with other tests takes its time.
+    // A machine under load starts it slowly.
     timeout: 120_000,
     args: [
       "--headless",

@@ -1,8 +1,8 @@
-/** Contrast as WCAG counts it, measured in a page of a browser. */
+/** Measures contrast as WCAG defines it. */
 
 /// <reference lib="dom" />
 
-/** Visible texts with less than WCAG's contrast of 4.5; runs in the page. */
+/** Returns the visible texts with a contrast below WCAG's 4.5. Runs in the page. */
 export function faintTexts(): string[] {
   const canvas = document.createElement("canvas").getContext("2d", {
     willReadFrequently: true,

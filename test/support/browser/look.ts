@@ -1,21 +1,21 @@
-/** What is wrong with how a page looks, measured in a browser. */
+/** Finds layout faults in a page. */
 
 /// <reference lib="dom" />
 
-/** What {@linkcode faultsOfLook} holds a page to. */
+/** The limits of {@linkcode faultsOfLook}. */
 export interface LookRules {
-  /** In pixels, of everything that is pressed; 0: any size will do. */
+  /** The minimum size of every control, in pixels; 0 disables the check. */
   readonly targetMin: number;
 }
 
 /**
- * What is out of sight, cut off, covered, squeezed or too small to be pressed; runs in the page. What a box of its own
- * scrolls is in sight.
+ * Returns the elements that overflow, are cut off or covered, or are too small to press. Content of a scroll
+ * container counts as visible. Runs in the page.
  */
 export function faultsOfLook({ targetMin }: LookRules): string[] {
   const found: string[] = [];
   const wide = document.documentElement.clientWidth;
-  const told = (element: Element) =>
+  const describe = (element: Element) =>
     `${element.tagName.toLowerCase()}.${element.getAttribute("class") ?? ""} "${
       (element.textContent ?? "").trim().replaceAll(/\s+/g, " ").slice(0, 40)
     }"`;
@@ -37,7 +37,7 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
       width > 0 && height > 0 && element.closest(".scroll, pre, svg") === null &&
       (left < -1 || right > wide + 1)
     ) {
-      found.push(`${told(element)} ends at ${Math.round(right)}`);
+      found.push(`${describe(element)} ends at ${Math.round(right)}`);
     }
     const { overflowX, overflowY } = getComputedStyle(element);
     if (
@@ -45,10 +45,10 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
       !element.matches("select, pre[tabindex]") &&
       element.scrollWidth > element.clientWidth + 1
     ) {
-      found.push(`${told(element)} is cut off at its side`);
+      found.push(`${describe(element)} is cut off at its side`);
     }
     if (overflowY === "hidden" && element.scrollHeight > element.clientHeight + 1) {
-      found.push(`${told(element)} is cut off below`);
+      found.push(`${describe(element)} is cut off below`);
     }
   }
   for (
@@ -60,7 +60,7 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
     const target = pressed.matches("[type=checkbox]") ? pressed.closest("label") ?? pressed : pressed;
     const { width, height } = target.getBoundingClientRect();
     if (height < targetMin - 0.5 || width < targetMin - 0.5) {
-      found.push(`${told(target)} is ${Math.round(width)} by ${Math.round(height)}`);
+      found.push(`${describe(target)} is ${Math.round(width)} by ${Math.round(height)}`);
     }
     target.scrollIntoView({ block: "center", inline: "nearest" });
     const { left, right, top, bottom } = target.getBoundingClientRect();
@@ -69,7 +69,7 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
     ) {
       const there = document.elementFromPoint(x as number, y as number);
       if (there === null || (!target.contains(there) && !there.contains(target))) {
-        found.push(`${told(target)} is covered by ${there === null ? "nothing" : told(there)}`);
+        found.push(`${describe(target)} is covered by ${there === null ? "nothing" : describe(there)}`);
       }
     }
   }
@@ -82,9 +82,10 @@ export function faultsOfLook({ targetMin }: LookRules): string[] {
     const lines = new Set(
       [...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top)),
     );
-    // Words stand below one another where they need to, also those of X-API-Key; it is a word in pieces that cannot be read.
+    // Words may wrap between each other, as in X-API-Key; a text with less than five characters per line is
+    // unreadable.
     if (lines.size > text.split(/\s+|-(?=[A-Za-z])/).length && text.length / lines.size < 5) {
-      found.push(`"${text.slice(0, 40)}" stands in ${lines.size} lines`);
+      found.push(`"${text.slice(0, 40)}" is on ${lines.size} lines`);
     }
   }
   return [...new Set(found)].slice(0, 20);

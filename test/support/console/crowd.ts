@@ -1,25 +1,26 @@
 /**
- * A service whose pages are full: several tenants and sources, long names and ids, writing from right to left, rows that
- * differ in little, and everything that needs an operator. The tests of the console and its pictures are made of it.
+ * Fills a service with data that stresses every console page: several tenants and sources, long names and ids,
+ * right-to-left scripts, similar rows, and everything that needs an operator. The console's tests and screenshots
+ * use it.
  */
 
 import { createHash, getRandomValues, randomBytes } from "node:crypto";
 import type postgres from "postgres";
-import { type KeySurface, makeKey } from "../../../src/contract/api_key.ts";
+import { generateKey, type KeySurface } from "../../../src/contract/api_key.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
 
-/** What can be looked at. */
+/** The events that a test can open. */
 export interface Crowd {
-  /** A dead lead with attempts, extras, every flag and an audit. */
+  /** A dead lead with attempts, extra members, every flag and audit rows. */
   readonly dead: string;
   /** A held submission. */
   readonly held: string;
-  /** Delivered. */
+  /** A delivered lead. */
   readonly delivered: string;
   readonly collision: string;
 }
 
-/** Text that does harm wherever it is not escaped, or that lies about its neighbours. */
+/** Text that is harmful when unescaped or that changes the display of its neighbours. */
 export const hostile =
   `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;javascript:alert(3)\u202Etxt.exe\u0085\u200b`;
 
@@ -43,7 +44,7 @@ const deadReasons = [
   "crm_410",
 ];
 
-/** Fills an empty database, through the intake for what is posted. */
+/** Fills an empty database and posts through the intake. */
 export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd> {
   const post = async (source: Source, body: object, idempotencyKey = randomBytes(9).toString("hex")) => {
     const answer = await fetch(`${intakeUrl}/v1/intake`, {
@@ -106,7 +107,7 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
     ),
   );
   await kill(sql, [dead as string, ...deadToo]);
-  // More of them than one lead can have.
+  // More flags than one lead can have.
   await sql`update event set flags = ${[...flagNames]} where event_id = ${dead as string}`;
   await deliver(sql, alike.slice(0, 12));
 
@@ -167,14 +168,14 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
   return { dead: dead as string, held: held[2] as string, delivered, collision: collision?.id as string };
 }
 
-/** A key of a tenant, which is added when there is none of that slug. */
+/** Adds a key, and its tenant if the slug is new. */
 async function source(
   sql: postgres.Sql,
   slug: string,
   label: string,
   { surface = "intake", createdDaysAgo = 0 }: { surface?: KeySurface; createdDaysAgo?: number } = {},
 ): Promise<Source> {
-  const key = makeKey({ surface, sandbox: false }, (bytes) => getRandomValues(bytes));
+  const key = generateKey({ surface, sandbox: false }, (bytes) => getRandomValues(bytes));
   await sql`insert into tenant (slug, name) values (${slug}, ${slug}) on conflict (slug) do nothing`;
   const [row] = await sql<{ id: number; tenant_id: number }[]>`
     insert into api_key (tenant_id, surface, label, digest, last4, created_at)
@@ -196,7 +197,7 @@ async function form(
   return row?.id as number;
 }
 
-/** Makes events dead after attempts of every kind. */
+/** Makes events dead after attempts with every outcome. */
 async function kill(sql: postgres.Sql, eventIds: readonly string[]): Promise<void> {
   await sql`delete from outbox where event_id in ${sql([...eventIds])}`;
   await sql`delete from attempt where event_id in ${sql([...eventIds])}`;
@@ -226,10 +227,10 @@ async function deliver(sql: postgres.Sql, eventIds: readonly string[]): Promise<
   await sql`insert into outbox_tally values ('pending', ${-eventIds.length})`;
 }
 
-/** What operators do, in their words and ours. */
+/** Adds audit rows for every kind of action. */
 async function audited(sql: postgres.Sql, lead: string, submission: string): Promise<void> {
   const ctl = "olga@a-host-with-a-rather-long-name.internal.example.com";
-  const deeds: readonly [way: string, action: string, subjects: string[], detail: object | null][] = [
+  const entries: readonly [way: string, action: string, subjects: string[], detail: object | null][] = [
     ["ctl", "tenant.add", ["acme"], { sandbox: false }],
     ["ctl", "tenant.route", ["acme"], { crm: "set", email: "set", slack: "none", new_secret: true }],
     ["ctl", "tenant.route", [longSlug], { crm: "kept", email: "cleared", new_secret: true }],
@@ -251,7 +252,7 @@ async function audited(sql: postgres.Sql, lead: string, submission: string): Pro
     ["console", "dead.replay", [lead], null],
     ["console", "dead.replay", Array.from({ length: 12 }, () => randomBytes(19).toString("hex")), null],
   ];
-  for (const [way, action, subjects, detail] of deeds) {
+  for (const [way, action, subjects, detail] of entries) {
     const claimed = way === "ctl" ? ctl : "2001:db8:85a3::8a2e:370:7334";
     await sql`select append_audit(${way}, ${claimed}, ${action}, ${subjects}, ${
       JSON.stringify(detail)
@@ -259,7 +260,7 @@ async function audited(sql: postgres.Sql, lead: string, submission: string): Pro
   }
 }
 
-/** A month for the plots; its last day is a sample a minute. */
+/** Adds a month of samples for the charts; the last day has one sample per minute. */
 async function sampled(sql: postgres.Sql): Promise<void> {
   await sql`
     insert into minute_sample

@@ -1,51 +1,51 @@
-/** What the pages of the console are tried on: a service with every kind of event that an operator meets. */
+/** A fixture of the console with the kinds of events that operators handle. */
 
 import assert from "node:assert/strict";
 import { type Answer, send } from "../client.ts";
 import type { RunningServer } from "../server.ts";
 import { createRole, type TestRole } from "../actions/actions_process.ts";
-import { freshKey, type IssuedKey, lead, type Tenant, World } from "../world.ts";
+import { type IssuedKey, type Tenant, TestEnv } from "../test_env.ts";
 
-/** A console with a world behind it, until the tests of the file have ended. */
+/** A console with its test environment, until the tests of the file have ended. */
 export class ConsoleStage {
-  readonly world: World;
+  readonly testEnv: TestEnv;
   readonly server: RunningServer;
   readonly #role: TestRole;
 
-  private constructor(world: World, { server, role }: { server: RunningServer; role: TestRole }) {
-    this.world = world;
+  private constructor(testEnv: TestEnv, { server, role }: { server: RunningServer; role: TestRole }) {
+    this.testEnv = testEnv;
     this.server = server;
     this.#role = role;
   }
 
-  /** Starts a service on an empty database, as the role that production gives it. */
+  /** Starts a service on an empty database with the role that production uses. */
   static async open(env: Readonly<Record<string, string>> = {}): Promise<ConsoleStage> {
-    const world = await World.open();
-    const role = await createRole(world.database.url, "lead_service");
-    return new ConsoleStage(world, { server: await world.start(env, { databaseUrl: role.url }), role });
+    const testEnv = await TestEnv.open();
+    const role = await createRole(testEnv.database.url, "lead_service");
+    return new ConsoleStage(testEnv, { server: await testEnv.start(env, { databaseUrl: role.url }), role });
   }
 
-  /** The database as the service's role sees it. */
+  /** The database's address as the service's role. */
   get roleUrl(): string {
     return this.#role.url;
   }
 
-  /** As which role the service has logged in. */
+  /** The name of the service's role. */
   get login(): string {
     return new URL(this.#role.url).username;
   }
 
-  /** The console's address without a slash at its end. */
+  /** The console's address without a trailing slash. */
   get url(): string {
     return this.server.urls.ops as string;
   }
 
-  /** Asks for a page. */
+  /** Requests a page. */
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return send(this.url + path, { headers, localAddress: "127.0.0.1" });
   }
 
-  /** The token of a form on a page that posts to `action`. */
+  /** Returns the token of the page's form that posts to `action`. */
   async token(page: string, action: string): Promise<string> {
     const { text } = await this.get(page);
     const form = text.split("<form").find((part) => part.includes(`action="${action}"`));
@@ -54,7 +54,7 @@ export class ConsoleStage {
     return token;
   }
 
-  /** Posts a form as a browser does from one of the console's own pages; headers that are `null` are left out. */
+  /** Posts a form as a browser does from a console page; headers set to `null` are omitted. */
   post(
     path: string,
     fields: readonly (readonly [string, string])[],
@@ -76,20 +76,9 @@ export class ConsoleStage {
     });
   }
 
-  /** Accepts a lead and returns its event id. */
-  async accepted(key: IssuedKey, members: Readonly<Record<string, unknown>> = {}): Promise<string> {
-    const { status, json } = await this.world.intake({
-      key: key.text,
-      body: lead(members),
-      headers: { "Idempotency-Key": freshKey() },
-    });
-    assert.equal(status, 202);
-    return json.event_id;
-  }
-
-  /** Makes accepted events dead, as the delivery does after its last attempt. */
+  /** Makes accepted events dead, as delivery does after the last attempt. */
   async kill(tenant: Tenant, eventIds: readonly string[], reason = "crm_500"): Promise<void> {
-    const { sql } = this.world;
+    const { sql } = this.testEnv;
     await sql`delete from outbox where event_id in ${sql(eventIds)}`;
     await sql`
       insert into dead_letter (event_id, tenant_id, died_at, reason)
@@ -102,9 +91,9 @@ export class ConsoleStage {
     await sql`insert into outbox_tally values ('pending', ${-eventIds.length}), ('dead', ${eventIds.length})`;
   }
 
-  /** Makes an accepted event delivered: its CRM has it and has said so, its mail has failed so far as the tier knows. */
+  /** Makes an accepted event delivered with its CRM effect done and its email effect failed. */
   async deliver(tenant: Tenant, eventId: string, answer = "ok"): Promise<void> {
-    const { sql } = this.world;
+    const { sql } = this.testEnv;
     await sql`delete from outbox where event_id = ${eventId}`;
     await sql`insert into outbox_tally values ('pending', -1)`;
     await sql`
@@ -122,15 +111,15 @@ export class ConsoleStage {
       from actions.route where tenant_id = ${tenant.id}`;
   }
 
-  /** Accepts a submission of a form and holds it for these reasons; returns its id. */
+  /** Accepts a submission, holds it for these reasons and returns its id. */
   async held(
     key: IssuedKey,
     formId: number,
     reasons: readonly string[] = ["links", "too_fast"],
     { score = 9, fields = {} }: { score?: number; fields?: Readonly<Record<string, string>> } = {},
   ): Promise<string> {
-    const { sql } = this.world;
-    const id = await this.accepted(key, fields);
+    const { sql } = this.testEnv;
+    const id = await this.testEnv.accept(key, fields);
     await sql`update event set kind = 'form' where event_id = ${id}`;
     await sql`delete from outbox where event_id = ${id}`;
     await sql`insert into outbox_tally values ('pending', -1)`;
@@ -142,25 +131,18 @@ export class ConsoleStage {
     return id;
   }
 
-  /** Adds a form and returns its id. */
-  async form(tenant: Tenant, formKey = "contact"): Promise<number> {
-    const [row] = await this.world.sql<{ id: number }[]>`
-      insert into form (tenant_id, form_key, required) values (${tenant.id}, ${formKey}, '{name,email}') returning id`;
-    return row?.id as number;
-  }
-
-  /** The audit, the earliest first. */
+  /** Returns the audit rows, oldest first. */
   async audit(): Promise<{ actor: string; claimed: string | null; action: string; subject: string }[]> {
-    const rows = await this.world.sql<
+    const rows = await this.testEnv.sql<
       { actor: string; claimed: string | null; action: string; subject: string }[]
     >`
       select actor, claimed, action, subject from audit order by id`;
     return rows.map((row) => ({ ...row }));
   }
 
-  /** Everything that an action could change. */
+  /** Returns everything that a console action could change. */
   async everything(): Promise<unknown> {
-    const { sql } = this.world;
+    const { sql } = this.testEnv;
     const [row] = await sql`
       select
         (select json_agg(o order by o.event_id) from outbox as o) as outbox,

@@ -1,36 +1,29 @@
-/**
- * A Debian machine of its own: a tree booted by systemd-nspawn, with its own network, of which nothing is left in the end.
- */
+/** A Debian machine: a tree booted by systemd-nspawn with a private network, removed afterwards. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { postWatchdog } from "../../../scripts/watchdog.ts";
+import { startWatchdog } from "../../../scripts/watchdog.ts";
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
+import { collect } from "../output.ts";
+import type { Ran } from "../tool.ts";
 import { until } from "../until.ts";
 
-/** How a command ended. */
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** What is booted. */
+/** What to boot. */
 export interface MachineOptions {
-  /** A folder of the tree; it stays as it is, changes are the machine's own. */
+  /** The root folder. The machine's changes are discarded. */
   readonly tree: string;
-  /** Folders that the machine sees too, by the path that it has there; read only. */
+  /** Read-only folders by their path inside the machine. */
   readonly folders?: Readonly<Record<string, string>>;
 }
 
 let count = 0;
 
-/** A machine that runs. */
+/** A running machine. */
 export class Machine {
   readonly #nspawn: ChildProcess;
-  /** Its systemd's process id here. */
+  /** The process id of its systemd on the host. */
   readonly #leader: number;
   readonly #console: () => string;
 
@@ -40,13 +33,15 @@ export class Machine {
     this.#console = console;
   }
 
-  /** Boots it, and returns when its systemd has started everything. It ends with the tests of the file. */
+  /**
+   * Boots the machine and returns once its systemd has started everything. It stops after the tests of the file.
+   */
   static async boot({ tree, folders = {} }: MachineOptions): Promise<Machine> {
     const own = temporaryFolder("machine");
     for (const name of ["upper", "work", "root"]) mkdirSync(join(own, name));
     count += 1;
     const nspawn = spawn("unshare", [
-      // The mount is seen by this process alone, and goes with it, however it ends.
+      // Only this process sees the mount, which is removed when the process ends.
       ...["--mount", "--propagation", "private", "--kill-child", "sh", "-e", "-c"],
       `mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
        machine=$3; root=$2/root; shift 3
@@ -61,7 +56,7 @@ export class Machine {
     const ended = new Promise<void>((settle) => nspawn.once("exit", () => settle()));
     let leader = 0;
     atEnd(async () => {
-      // Its first process takes all others with it.
+      // Its first process ends all others.
       if (leader !== 0 && nspawn.exitCode === null) process.kill(leader, "SIGKILL");
       else nspawn.kill("SIGKILL");
       await ended;
@@ -71,7 +66,7 @@ export class Machine {
       return leaderOf(nspawn.pid ?? 0);
     }, { what: "the machine's systemd" });
     // Also when this process is killed.
-    const watchdog = postWatchdog('kill -s KILL "$1"', { args: [String(leader)] });
+    const watchdog = startWatchdog('kill -s KILL "$1"', { args: [String(leader)] });
     atEnd(() => watchdog.dismiss());
     const machine = new Machine(nspawn, leader, () => output);
     await until(async () => {
@@ -81,7 +76,7 @@ export class Machine {
     return machine;
   }
 
-  /** What stands in all its namespaces, before a command. */
+  /** The nsenter arguments that enter all its namespaces. */
   get #enter(): string[] {
     const options = ["--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd", "--cgroup"];
     return [
@@ -97,28 +92,24 @@ export class Machine {
     ];
   }
 
-  /** Runs a command there as root. */
+  /** Runs a command on the machine as root. */
   async run(command: string, args: readonly string[] = [], input = ""): Promise<Ran> {
     const child = this.start(command, args);
-    // One that ends without reading has its answer all the same.
+    // A command may exit without reading its input.
     child.stdin?.on("error", () => {}).end(input);
-    const [stdout, stderr] = [child.stdout, child.stderr].map(async (stream) => {
-      let text = "";
-      for await (const part of stream?.setEncoding("utf8") ?? []) text += part;
-      return text;
-    });
-    const code = await new Promise<number>((settle) => child.once("close", (code) => settle(code ?? 1)));
-    return { code, stdout: await stdout ?? "", stderr: await stderr ?? "" };
+    const { output, ended } = collect(child);
+    const code = await ended;
+    return { code, ...output };
   }
 
-  /** Starts a command there and returns at once; it ends with the machine. */
+  /** Starts a command on the machine and returns at once; it ends with the machine. */
   start(command: string, args: readonly string[] = []): ChildProcess {
     const [enter = "", ...rest] = this.#enter;
     return spawn(enter, [...rest, command, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   }
 
   /**
-   * Runs lines of shell there, and returns what they print.
+   * Runs shell lines on the machine and returns their output.
    *
    * @throws {Error} with both outputs when the last line fails
    */
@@ -128,18 +119,18 @@ export class Machine {
     return stdout;
   }
 
-  /** What the machine has printed on its console. */
+  /** Returns the console output so far. */
   get console(): string {
     return this.#console();
   }
 
-  /** Whether it still runs. */
+  /** Returns whether the machine is running. */
   get isUp(): boolean {
     return this.#nspawn.exitCode === null;
   }
 }
 
-/** The first process in the container of an nspawn, or 0. */
+/** Returns the process id of the container's first process, or 0. */
 function leaderOf(pid: number): number {
   const childrenOf = (parent: number) =>
     readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim().split(" ").filter(Boolean).map(
@@ -149,7 +140,7 @@ function leaderOf(pid: number): number {
     readFileSync(`/proc/${one}/comm`, "utf8").startsWith("systemd-nspawn")
   );
   const [leader = 0] = nspawn === undefined ? [] : childrenOf(nspawn);
-  // It forks several times before it is systemd.
+  // nspawn forks several times before it executes systemd.
   if (leader === 0 || !existsSync(`/proc/${leader}/comm`)) return 0;
   return readFileSync(`/proc/${leader}/comm`, "utf8").trim() === "systemd" ? leader : 0;
 }

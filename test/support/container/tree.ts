@@ -1,6 +1,4 @@
-/**
- * A Debian 12 tree to boot: made once by debootstrap, and kept in the system's temporary folder for the runs to come.
- */
+/** A bootable Debian 12 tree, created once by debootstrap and kept in the system's temporary folder. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,13 +8,13 @@ import { join } from "node:path";
 import process from "node:process";
 
 const suite = "bookworm";
-/** What a machine that boots has; the rest of a minimal Debian comes with debootstrap. */
+/** The packages of a bootable machine beyond a minimal Debian. */
 const basis = ["systemd", "systemd-sysv", "dbus"];
-// Longer than a slow mirror takes for 200 packages.
+// A slow mirror takes less time for 200 packages.
 const buildMsMax = 15 * 60_000;
 
 /**
- * Why no container can be booted here; `null` when one can. In CI one has to be.
+ * Returns why no container can be booted here, or `null` if one can.
  *
  * @throws {Error} in CI, with what is missing
  */
@@ -34,21 +32,21 @@ function whatIsMissing(): string | null {
     if (spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0) return `apt-get install ${name}`;
   }
   if (mirror() === null) return `apt knows no mirror of Debian ${suite}`;
-  // A container within a container may not.
+  // A container within a container may lack the rights.
   const mayMount =
     "unshare --mount sh -c 'mount -t tmpfs none /mnt && mkdir /mnt/l /mnt/u /mnt/w /mnt/m && " +
     "mount -t overlay none -o lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w /mnt/m'";
   return spawnSync("sh", ["-c", mayMount]).status === 0 ? null : "it may not mount file systems";
 }
 
-/** Where this machine gets its own packages. */
+/** Returns the mirror that this machine uses. */
 function mirror(): string | null {
   const format = "$(ORIGIN) $(CODENAME) $(COMPONENT) $(REPO_URI)";
   const { stdout } = spawnSync("apt-get", ["indextargets", "--format", format], { encoding: "utf8" });
   return new RegExp(`^Debian ${suite} main (\\S+)$`, "m").exec(stdout ?? "")?.[1] ?? null;
 }
 
-/** The folder of a tree with these packages. Nobody writes into it. */
+/** Returns the folder of a tree with these packages. Do not write into it. */
 export function debianTree(packages: readonly string[] = []): string {
   const all = [...new Set([...basis, ...packages])].sort();
   const digest = createHash("sha256").update(`${suite} ${all.join(" ")}`).digest("hex").slice(0, 12);
@@ -57,7 +55,7 @@ export function debianTree(packages: readonly string[] = []): string {
   const from = mirror();
   if (from === null) throw new Error(`apt knows no mirror of Debian ${suite}`);
   const aside = mkdtempSync(`${tree}-new-`);
-  // Accounts of the tree look into it.
+  // The tree's accounts read it.
   chmodSync(aside, 0o755);
   try {
     execFileSync("debootstrap", ["--variant=minbase", `--include=${all.join(",")}`, suite, aside, from], {
@@ -69,7 +67,7 @@ export function debianTree(packages: readonly string[] = []): string {
     renameSync(aside, tree);
   } catch (error) {
     rmSync(aside, { recursive: true, force: true });
-    // Somebody else has made it meanwhile.
+    // Another process has created it meanwhile.
     if (!existsSync(tree)) throw error;
   }
   return tree;

@@ -1,21 +1,21 @@
 /**
- * Holds what the service answers to its OpenAPI document: an undocumented status, header or member fails, and so does
- * an error that is not as its surface's table of codes says.
+ * Checks responses against the OpenAPI document: an undocumented status, header or member fails, and so does an
+ * error that its surface's table of codes does not contain.
  */
 
 import assert from "node:assert/strict";
 import { unreadErrors } from "../../../src/contract/errors.ts";
 import { type BaseUrls, openapi } from "../../../src/documents/openapi.ts";
-import { unreadNames } from "../../../src/documents/openapi/parts.ts";
+import { preRoutingNames } from "../../../src/documents/openapi/parts.ts";
 import { errorFindings } from "./error.ts";
 import { findings, resolve, type Schema } from "./schema.ts";
 
-/** An answer, and what was asked. */
+/** A response and its request. */
 export interface Exchanged {
-  /** Left out: the intake. */
+  /** Default: the intake. */
   readonly surface?: keyof BaseUrls;
   readonly method: string;
-  /** With or without a query; `null` when the request could not be read as far. */
+  /** With or without a query; `null` when the request could not be parsed. */
   readonly path: string | null;
   readonly status: number;
   /** By lower-case name. */
@@ -23,7 +23,7 @@ export interface Exchanged {
   readonly text: string;
 }
 
-/** One documented answer. */
+/** A documented response. */
 interface Documented {
   readonly headers: Readonly<Record<string, Schema>>;
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
@@ -34,7 +34,7 @@ type Servers = readonly { readonly url: string }[];
 type PathItem = { readonly servers?: Servers } & Readonly<Record<string, Operation>>;
 type Document = { readonly servers: Servers; readonly paths: Readonly<Record<string, PathItem>> };
 
-// The addresses are in nothing that is checked here, but they tell the surfaces apart.
+// No check uses the addresses, but they distinguish the surfaces.
 const urls: BaseUrls = {
   intake: "https://intake.example",
   forms: "https://forms.example",
@@ -42,13 +42,13 @@ const urls: BaseUrls = {
 };
 const published = openapi(urls);
 
-/** What HTTP itself adds, on either runtime, and what HTTPS does. */
+/** The headers that HTTP and HTTPS themselves add, on either runtime. */
 const framing = [
   ...["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"],
   "strict-transport-security",
 ];
 
-/** Fails unless the document has this answer to this request. */
+/** Fails unless the document contains this response to this request. */
 export function assertDocumented(exchanged: Exchanged, document: object = published): void {
   const { method, path, status } = exchanged;
   const what = `${method} ${path ?? "(unread)"} answers ${status}`;
@@ -66,8 +66,8 @@ function documentedAnswer(document: Document, exchanged: Exchanged): Documented 
   const item = path === null ? null : pathItem(document, { ...exchanged, path });
   if (item === null) {
     const ofAnyPath: Readonly<Record<number, string>> = path === null
-      ? unreadNames
-      : { ...unreadNames, 404: "NotFound", 429: "TooManyReads" };
+      ? preRoutingNames
+      : { ...preRoutingNames, 404: "NotFound", 429: "TooManyReads" };
     const name = ofAnyPath[status];
     return name === undefined
       ? null
@@ -75,7 +75,7 @@ function documentedAnswer(document: Document, exchanged: Exchanged): Documented 
   }
   const { servers: _, ...operations } = item;
   const own = operations[method.toLowerCase()] ?? (method === "HEAD" ? operations.get : undefined);
-  // A method that the path does not serve gets what any operation of it may answer to anything.
+  // An unsupported method gets the common refusals of the path's operations.
   const isRefusal = status === 405 || status === 429 || status in unreadErrors;
   const operation = own ?? (isRefusal ? Object.values(operations)[0] : undefined);
   const response = operation?.responses[status];
@@ -134,7 +134,7 @@ function bodyFindings(document: object, documented: Documented, exchanged: Excha
   if (media === undefined) return [`the media type ${sent} is not documented`];
   if (method === "HEAD") return text === "" ? [] : ["HEAD got a body"];
   if (mediaType !== "application/json") {
-    // A word is what it is; a document is compared with its source elsewhere.
+    // A plain text is compared with its example; documents are compared with their source elsewhere.
     const { example = text } = media;
     return text === "" || text !== example ? [`${status} has the body ${JSON.stringify(text)}`] : [];
   }

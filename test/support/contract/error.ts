@@ -1,13 +1,13 @@
 /**
- * Holds an error body to the table of codes of its surface. The schema of the document is one for all errors and
- * leaves open what only some of them have; here it is not.
+ * Checks an error body against its surface's table of codes, which is stricter than the document's schema for all
+ * errors.
  */
 
 import { type ErrorRule, errors, formErrors, unreadErrors } from "../../../src/contract/errors.ts";
 import { type FieldName, fieldNames, fields as envelope } from "../../../src/contract/fields.ts";
 import type { BaseUrls } from "../../../src/documents/openapi.ts";
 
-/** What an error came with. */
+/** The response that contains the error. */
 interface Answered {
   readonly surface?: keyof BaseUrls;
   readonly status: number;
@@ -20,12 +20,12 @@ const tables: Readonly<Record<keyof BaseUrls, Readonly<Record<string, ErrorRule>
   subscription: errors,
 };
 
-/** What is wrong with an error body, one line each. */
+/** Returns the faults of an error body, one line each. */
 export function errorFindings(body: Readonly<Record<string, unknown>>, answered: Answered): string[] {
   const { surface = "intake", status, headers } = answered;
   const code = String(body.error);
   const isUnread = status in unreadErrors && unreadErrors[status as keyof typeof unreadErrors].code === code;
-  // Made before the handler: SPEC, Error body.
+  // Sent before the handler runs: SPEC, Error body.
   const isEarly = code === "body_too_large" ||
     code === "rate_limited" && !/key|tenant/.test(String(headers["ratelimit-policy"]));
   const sentId = Buffer.from(String(headers["x-request-id"]), "latin1").toString("utf8");

@@ -1,7 +1,7 @@
 /**
- * Holds a JSON value to a schema of the OpenAPI document. Stricter than JSON Schema: a member that is not
- * listed fails unless the schema opens itself with `additionalProperties`, so does a value that is not on an extensible
- * list yet, and so does a keyword that this module does not know, because it would check nothing.
+ * Checks a JSON value against a schema of the OpenAPI document. It is stricter than JSON Schema: unlisted members
+ * fail unless the schema sets `additionalProperties`, values outside an extensible list fail, and so do keywords
+ * that this module does not check.
  */
 
 /** A schema, or any other part of the document. */
@@ -14,7 +14,7 @@ const known = [
   ...["properties", "required", "additionalProperties"],
 ];
 
-/** Follows a `$ref` inside the document. */
+/** Resolves a `$ref` within the document. */
 export function resolve<T extends object = Schema>(document: object, part: Schema): T {
   const { $ref } = part;
   if (typeof $ref !== "string") return part as T;
@@ -24,7 +24,7 @@ export function resolve<T extends object = Schema>(document: object, part: Schem
   return resolve<T>(document, target as Schema);
 }
 
-/** What is wrong with a value, one line each; empty when it is as the schema says. */
+/** Returns the faults of a value, one line each. */
 export function findings(document: object, schema: Schema, value: unknown, at = "the body"): string[] {
   const rule: Schema = resolve(document, schema);
   const strange = Object.keys(rule).filter((keyword) =>
@@ -85,7 +85,7 @@ function number(rule: Schema, value: number, at: string): string[] {
 function array(document: object, { items }: Schema, value: readonly unknown[], at: string): string[] {
   const found = value.flatMap((item, index) => findings(document, items as Schema, item, `${at}[${index}]`));
   const texts = value.map((item) => JSON.stringify(item));
-  // No set in the document, which some clients could not read, but nothing is listed twice.
+  // The document uses no sets, which some clients cannot read, but no list contains an item twice.
   if (new Set(texts).size < texts.length) found.push(`${at} has an item twice`);
   return found;
 }

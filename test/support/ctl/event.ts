@@ -1,9 +1,9 @@
-/** Stores events for the tests of the operator's command, as the service does. */
+/** Stores events for the tests of `ctl`, as the service does. */
 
 import type postgres from "postgres";
 import { type AcceptedRow, acceptPosts } from "../accept.ts";
 
-/** One post; what is left out is ordinary. */
+/** One post; omitted members have an ordinary value. */
 export interface Post {
   readonly kind?: "lead" | "form";
   readonly idempotencyKey?: string;
@@ -18,7 +18,7 @@ export interface Post {
   readonly unknownArea?: string;
 }
 
-/** The lead of a post that names none. */
+/** The lead of a post without one. */
 export const ordinaryLead = {
   first_name: "Ada",
   last_name: "Lovelace",
@@ -27,7 +27,7 @@ export const ordinaryLead = {
   cost_cents: 1234,
 };
 
-/** Commits one event by the SQL function `accept`. */
+/** Commits one event with the SQL function `accept`. */
 export async function accept(
   sql: postgres.ISql,
   keyId: string,

@@ -1,16 +1,15 @@
-/** The clients of the brief as programs, and a front that answers as scripted before the service does. */
+/** Runs the brief's clients as programs, against a proxy with scripted responses. */
 
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { type ClientLanguage, clients } from "../../../src/documents/clients.ts";
-import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
+import { listen } from "../listen.ts";
 import { type Ran, runTool } from "../tool.ts";
 
-/** What runs each; every complaint of a language's own is told, or fails. */
+/** The command of each client; warnings of the language are printed or fail. */
 const commands: Readonly<Record<ClientLanguage, string>> = {
   TypeScript: `${JSON.stringify(process.execPath)} send.ts`,
   Python: "python3 -B -W error send_lead.py",
@@ -19,7 +18,7 @@ const commands: Readonly<Record<ClientLanguage, string>> = {
   Ruby: "ruby -w send_lead.rb",
 };
 
-/** Runs the client of a language, as a caller has it; `edit` may change its text before. */
+/** Runs a language's client as a caller would; `edit` may change its text first. */
 export function runClient(
   language: ClientLanguage,
   options: { readonly baseUrl: string; readonly key: string; readonly edit?: (text: string) => string },
@@ -36,21 +35,21 @@ export function runClient(
   });
 }
 
-/** An answer that is not the service's; `null` cuts the connection. */
+/** A scripted response; `null` cuts the connection. */
 export type Scripted = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 } | null;
 
-/** What came to the front. */
+/** A request received by the proxy. */
 export interface Asked {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly atMs: number;
 }
 
-/** Answers as scripted first, and then hands everything on to the service at `serviceUrl`. */
+/** Sends the scripted responses first and then forwards requests to the service at `serviceUrl`. */
 export async function openFront(
   serviceUrl: string,
   answers: readonly Scripted[],
@@ -76,7 +75,5 @@ export async function openFront(
       "X-Request-Id": answer.headers.get("X-Request-Id") ?? "",
     }).end(await answer.text());
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  atEnd(() => server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${await listen(server)}`, asked };
 }

@@ -1,4 +1,4 @@
-/** The documents, taken apart: their blocks of code, their links and their headings. */
+/** Parses the documents: code blocks, links and headings. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -9,22 +9,22 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** A block of code. */
 export interface Block {
   readonly page: string;
-  /** Where it begins, from 1. */
+  /** The line of its fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
-  /** Why no test runs it, in the comment above it. */
+  /** The reason why no test runs it, from the comment above it. */
   readonly excuse: string | null;
 }
 
 /** A document. */
 export interface Page {
-  /** From the top of the repository. */
+  /** The path from the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-/** The documents in the order in which a newcomer reads them. */
+/** Returns the documents in a newcomer's reading order. */
 export function readPages(): Page[] {
   const first = [
     "README.md",
@@ -39,7 +39,7 @@ export function readPages(): Page[] {
   return [...new Set([...first, ...all])].map((path) => ({ path, text: readFileSync(root + path, "utf8") }));
 }
 
-/** Its blocks of code, in their order. */
+/** Returns a page's code blocks in order. */
 export function blocksOf({ path, text }: Page): Block[] {
   const fence = /^(?:<!-- not run by a test: (.+?) -->\n\n)?```(\w+)\n([^]*?)^```$/gm;
   return [...text.matchAll(fence)].map((match) => ({
@@ -51,7 +51,7 @@ export function blocksOf({ path, text }: Page): Block[] {
   }));
 }
 
-/** The links of a page that lead nowhere: to a file that is not there, or to a heading that no page has. */
+/** Returns the page's links to missing files or headings. */
 export function brokenLinks({ path, text }: Page): string[] {
   const prose = text.replaceAll(/^```[^]*?^```$|`[^`\n]*`/gm, "");
   const targets = [...prose.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)].map((match) =>
@@ -65,7 +65,7 @@ export function brokenLinks({ path, text }: Page): string[] {
   });
 }
 
-/** Headings as GitHub names them in addresses. */
+/** Returns the anchors that GitHub generates for headings. */
 function anchorsOf(text: string): Set<string> {
   const headings = text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/^#+ (.+)$/gm);
   return new Set(

@@ -1,8 +1,8 @@
 /**
- * Somebody who reads the documents at a terminal, and pastes each block of commands as it stands: into a shell in a copy of
- * the repository, beside a PostgreSQL of its own.
+ * Runs the documents' command blocks as a reader would: in a shell in a copy of the repository, beside a separate
+ * PostgreSQL.
  *
- * What is different from a reader's own machine: the ports, the password, and the ids of what has come meanwhile.
+ * Only the ports, the password and the ids of events differ from a reader's machine.
  */
 
 import assert from "node:assert/strict";
@@ -16,46 +16,45 @@ import { listeners } from "../../../scripts/listeners.ts";
 import { signalProcess } from "../../../scripts/processes.ts";
 import { atEnd } from "../at_end.ts";
 import { post } from "../client.ts";
-import { type Checkout, copyCheckout } from "../scripts/checkout.ts";
+import { copyCheckout } from "../scripts/checkout.ts";
 import { until } from "../until.ts";
 
 const bin = fileURLToPath(new URL("bin", import.meta.url));
 const password = "of-a-reader";
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
-/** Commands that go on until they are told to end; each says when it has begun. */
+/** Commands that run until stopped; each prints when it is ready. */
 const goesOn = /(npm start|npm run (service|actions)|src\/main\.ts|src\/actions\/main\.ts)$/;
 const begun =
   /"event":"started"[^]*Press Ctrl-C to stop everything|^(?![^]*Starting PostgreSQL)[^]*"event":"started"/;
 
-/** A command that was pasted. */
+/** A running command block. */
 interface Pasted {
   readonly output: () => string;
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
-/** Reads one page after the other; what a page exports holds on the next one. */
+/** Runs the blocks of one page after the other; a page's exports apply to the following ones. */
 export class Reader {
-  readonly #checkout: Checkout;
+  readonly #checkout: string;
   readonly #server: EmbeddedPostgres;
   readonly #exports: string[] = [];
-  /** All that was printed so far, the keys among it. */
+  /** Everything printed so far, including the keys. */
   #seen = "";
 
-  private constructor(checkout: Checkout, server: EmbeddedPostgres) {
+  private constructor(checkout: string, server: EmbeddedPostgres) {
     this.#checkout = checkout;
     this.#server = server;
   }
 
-  /** Sits down in a fresh copy; what is started there ends with the tests. */
+  /** Creates a fresh copy; the programs started there end with the tests. */
   static async open(): Promise<Reader> {
     const checkout = copyCheckout({ whole: true });
-    atEnd(() => checkout.remove());
     const server = await startPostgres();
     atEnd(() => server.stop());
     return new Reader(checkout, server);
   }
 
-  /** Pastes a block, and returns what it printed; it must end well, or go on and say that it has begun. */
+  /** Runs a block and returns its output. The block must succeed, or keep running and report that it is ready. */
   async paste(text: string): Promise<string> {
     const script = await this.#fill(text);
     const pasted = this.#start([...this.#exports, script].join("\n"));
@@ -70,7 +69,7 @@ export class Reader {
     return pasted.output();
   }
 
-  /** Runs statements in the database as its superuser. */
+  /** Runs statements in the database as the superuser. */
   async query(statements: string): Promise<void> {
     const sql = postgres(this.#server.databaseUrl("lead_intake"), { max: 1, onnotice: () => {} });
     try {
@@ -81,7 +80,7 @@ export class Reader {
   }
 
   #start(script: string): Pasted {
-    const { folder } = this.#checkout;
+    const folder = this.#checkout;
     const child = spawn("sh", ["-e", "-c", script], {
       cwd: folder,
       detached: true,
@@ -94,9 +93,9 @@ export class Reader {
         HOME: folder,
         NO_COLOR: "1",
         REAL_NPM: execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim(),
-        PSQL_URL: this.#server.url,
+        ...this.#psqlSettings(),
         LEADS_API_KEY: this.#key("intake"),
-        // npm start prints one of each of its two customers.
+        // `npm start` prints a forms key for each of its two tenants.
         FORMS_API_KEY: script.includes("/forms/sandbox/")
           ? this.#latest(/\bform_test_\w+/g)
           : this.#key("forms"),
@@ -119,12 +118,18 @@ export class Reader {
     return { output: () => output, ended };
   }
 
-  /** Beside the copy, whose own path has a space. */
-  get #certificateFolder(): string {
-    return join(this.#checkout.folder, "../certificates");
+  /** The environment in which `psql` connects as the superuser. */
+  #psqlSettings(): Record<string, string> {
+    const { hostname, port, username, password } = new URL(this.#server.url);
+    return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
   }
 
-  /** What the actions process has to have, as /etc would have it. */
+  /** Beside the copy, whose path contains a space. */
+  get #certificateFolder(): string {
+    return join(this.#checkout, "../certificates");
+  }
+
+  /** The certificates that the actions process needs, in place of /etc. */
   #certificates(): Record<string, string> {
     const files = ensureDevCertificates(this.#certificateFolder);
     return {
@@ -134,7 +139,7 @@ export class Reader {
     };
   }
 
-  /** The text with what this machine has in place of what the page has. */
+  /** Replaces the page's placeholders with this machine's values. */
   async #fill(text: string): Promise<string> {
     let filled = this.#known(text);
     for (const [name, find] of Object.entries(this.#ids)) {
@@ -151,7 +156,7 @@ export class Reader {
       .replaceAll("http://127.0.0.1:8081", () => this.#url("forms"));
   }
 
-  /** The ids of what has come meanwhile: something comes when a page speaks of it. */
+  /** Creates the records whose ids a page mentions. */
   readonly #ids: Readonly<Record<string, (text: string) => Promise<string>>> = {
     EVENT_ID: async (text) => {
       const lead = { first_name: "Jane", last_name: "Doe", phone: "5551234567", email: "jane@example.com" };
@@ -173,7 +178,7 @@ export class Reader {
       assert.equal(await list.ended, 0, list.output());
       return String(JSON.parse(list.output())[0].id);
     },
-    // One of its own, so that the pages go on with theirs after it is revoked.
+    // A spare key, so that revoking it does not affect the other pages.
     KEY_ID: async () => {
       const issue = this.#start(
         [...this.#exports, "node scripts/ctl.ts key issue acme --label spare --json"].join("\n"),
@@ -189,7 +194,7 @@ export class Reader {
     return json.event_id ?? json.submission_id;
   }
 
-  /** Makes a dead letter of an event, as the delivery does after its last attempt. */
+  /** Makes an event dead, as delivery does after the last attempt. */
   async #kill(eventId: string): Promise<void> {
     await this.query(`
       with dead as (delete from outbox where event_id = '${eventId}' returning event_id, tenant_id)
@@ -201,7 +206,7 @@ export class Reader {
     return this.#latest(surface === "intake" ? /\blead_(live|test)_\w+/g : /\bform_(live|test)_\w+/g);
   }
 
-  /** Where the service that was started last listens. */
+  /** Returns the address of the most recently started service. */
   #url(surface: string): string {
     const line = new RegExp(`(?<="event":"listening","surface":"${surface}","url":")[^"]+`, "g");
     return this.#latest(line);

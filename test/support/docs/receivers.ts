@@ -1,6 +1,6 @@
 /**
- * The receivers of webhooks that docs/webhooks.md has in six languages, each as a program: it reads a request a line, and
- * says of each whether it is genuine.
+ * Runs the webhook receivers of docs/webhooks.md in six languages as programs that read one request per line and
+ * print whether it is genuine.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import process from "node:process";
 import { temporaryFolder } from "../folder.ts";
 import { runTool } from "../tool.ts";
 
-/** What a receiver is given; the body as bytes. */
+/** A request to verify. */
 export interface Received {
   readonly secret: string;
   readonly id: string;
@@ -18,18 +18,18 @@ export interface Received {
   readonly body: Uint8Array;
 }
 
-/** How the function of a language becomes a program. */
+/** How a language's function becomes a program. */
 interface Receiver {
-  /** Its name in the page's fences. */
+  /** The language in the page's fences. */
   readonly fence: string;
-  /** The files of the program, around the function's text. */
+  /** The program's files, with the function's text. */
   readonly files: (code: string) => Readonly<Record<string, string>>;
   readonly command: string;
 }
 
 const node = JSON.stringify(process.execPath);
 
-/** The languages by their names on the page. */
+/** The languages by their name on the page. */
 export const receivers = {
   "TypeScript": {
     fence: "ts",
@@ -130,15 +130,15 @@ final class Main {
   },
 } as const satisfies Record<string, Receiver>;
 
-/** One of {@linkcode receivers}. */
+/** A language in {@linkcode receivers}. */
 export type Language = keyof typeof receivers;
 
 /**
- * What the function says of each request.
+ * Returns the function's verdict for each request.
  *
- * @throws {Error} with all that the program said, when it fails or complains
+ * @throws {Error} with the program's output when it fails or prints anything else
  */
-export async function judge(
+export async function verdictsOf(
   language: Language,
   code: string,
   requests: readonly Received[],

@@ -1,51 +1,30 @@
-/**
- * What was accepted, what arrived downstream and what is on record, held against one another: the promise of the
- * delivery, whatever was killed or cut in between.
- */
+/** Compares accepted posts, downstream requests and stored attempts: delivery's promises under kills and cuts. */
 
 import type { CrmCall } from "../actions/crm_sink.ts";
-import type { Received } from "../actions/smtp_listener.ts";
-import {
-  type DeliverableEvent,
-  type Deliveries,
-  readClaimed,
-  readDeliveries,
-  type StoredAttempt,
-} from "./delivery_store.ts";
+import type { ReceivedMail } from "../actions/smtp_listener.ts";
 import type { History } from "./history.ts";
-import { isTaken, type Tier, type TierRequest } from "./tier.ts";
+import { readClaimed, readStore, type Store, type StoredAttempt, type StoredEvent } from "./store.ts";
+import { isAccepted, type Tier, type TierRequest } from "./tier.ts";
 
-/** What was killed. */
+/** The process that was killed. */
 export type Victim = "service" | "actions" | "postgres";
 
-/** A kill, and what was in flight then. */
+/** A kill and the sends in flight at that time. */
 interface Kill {
   readonly victim: Victim;
-  /** Sends that had not been settled, as `event_id number`. */
+  /** Unsettled sends, as `event_id number`. */
   readonly sends: ReadonlySet<string>;
-  /** Events whose request had not been answered. */
+  /** Events whose request had no response yet. */
   readonly open: ReadonlySet<string>;
 }
 
-/** What the customers got. */
+/** What the customers received. */
 export interface Effects {
   readonly calls: readonly CrmCall[];
-  readonly mails: readonly Received[];
+  readonly mails: readonly ReceivedMail[];
 }
 
-/** What the check has counted. */
-export interface DeliveryFigures {
-  readonly delivered: number;
-  readonly dead: number;
-  /** Requests for an event that the tier had already taken. */
-  readonly repeats: number;
-  /** Sends in flight at the kills. */
-  readonly inFlightAtKills: number;
-  readonly lost: number;
-  readonly effectRepeats: number;
-}
-
-/** The deliveries of one store to one tier, and the check of them. */
+/** The deliveries of one store to one tier. */
 export class DeliveryHistory {
   readonly #parts: { readonly databaseUrl: string; readonly intake: History; readonly tier: Tier };
   readonly #kills: Kill[] = [];
@@ -54,7 +33,7 @@ export class DeliveryHistory {
     this.#parts = parts;
   }
 
-  /** Kills something and starts it again, and notes what was in flight. */
+  /** Kills a process, restarts it, and records what was in flight. */
   async kill(
     victim: Victim,
     parts: { readonly end: () => Promise<unknown>; readonly begin: () => Promise<unknown> },
@@ -62,10 +41,10 @@ export class DeliveryHistory {
     const { databaseUrl, tier } = this.#parts;
     const arrived = tier.requests.length;
     const open = [...tier.inFlight];
-    // On a busy machine a kill takes time, in which requests come and leases expire.
+    // On a busy machine requests arrive and leases expire during a kill.
     const claimedBefore = await readClaimed(databaseUrl);
     await parts.end();
-    // A store that was killed can be read when it is back.
+    // A killed PostgreSQL can be read after its restart.
     if (victim === "postgres") await parts.begin();
     const claimed = [...claimedBefore, ...await readClaimed(databaseUrl)];
     if (victim !== "postgres") await parts.begin();
@@ -81,18 +60,18 @@ export class DeliveryHistory {
    * Checks that nothing waits any more, and:
    *
    * - every event that was answered 202 or 200 is delivered or dead, with its payload byte for byte;
-   * - nothing was sent that was not accepted, except for what got 503 or no answer;
-   * - the attempts on record are the requests that arrived, with their answers, except for sends in flight at a kill
-   *   (recorded as lost) and connections that could not be had;
-   * - an event that the tier had taken is sent again only when a kill fell between, under the same id and with the
+   * - nothing was sent that was not accepted, except for posts that got 503 or no response;
+   * - the attempts on record are the requests that arrived, with their responses, except for sends in flight at a kill
+   *   (recorded as lost) and connections that could not be opened;
+   * - an event that the tier has accepted is sent again only after a kill in between, under the same id and with the
    *   same bytes but for the attempt's number;
-   * - each effect was done once, or again after a kill that fell into it, under the same id and with the same bytes.
+   * - each effect was performed once, or again after a kill during it, under the same id and with the same bytes.
    *
    * @throws {Error} with every finding
    */
-  async check(effects?: Effects): Promise<DeliveryFigures> {
+  async check(effects?: Effects): Promise<void> {
     const { databaseUrl, intake, tier } = this.#parts;
-    const store = await readDeliveries(databaseUrl);
+    const store = await readStore(databaseUrl);
     const cut = new Set(this.#kills.flatMap((kill) => [...kill.sends]));
     const findings = [
       ...intake.findings(store),
@@ -102,26 +81,16 @@ export class DeliveryHistory {
       ...repeatsOf(tier.requests).filter((earlier) => !cut.has(sendOf(earlier)))
         .map((earlier) => `${sendOf(earlier)} was taken, no kill fell into it, and it was sent again`),
     ];
-    const done = effects === undefined ? { findings: [], repeats: 0 } : this.#effects(effects, store);
-    findings.push(...done.findings);
+    if (effects !== undefined) findings.push(...this.#effects(effects, store));
     if (findings.length > 0) {
       const shown = findings.slice(0, 20).join("\n  ");
       throw new Error(`${findings.length} findings, ${store.events.length} events:\n  ${shown}`);
     }
-    return {
-      delivered: new Set(store.attempts.filter(isDelivery).map(({ eventId }) => eventId)).size,
-      dead: store.dead.length,
-      repeats: repeatsOf(tier.requests).length,
-      inFlightAtKills: cut.size,
-      lost: store.attempts.filter(({ outcome }) => outcome === "lost").length,
-      effectRepeats: done.repeats,
-    };
   }
 
-  // The service's end leaves the effects alone: the tier finishes them, and knows them when they come again.
-  #effects({ calls, mails }: Effects, store: Deliveries): { findings: string[]; repeats: number } {
+  // The tier finishes its effects after the service's death and recognizes them when they are repeated.
+  #effects({ calls, mails }: Effects, store: Store): string[] {
     const findings: string[] = [];
-    let repeats = 0;
     const delivered = new Set(store.attempts.filter(isDelivery).map(({ eventId }) => eventId));
     const known = new Set(store.events.map(({ eventId }) => eventId));
     const done = {
@@ -136,7 +105,6 @@ export class DeliveryHistory {
         const times = done[kind].get(id)?.length ?? 0;
         const kills = this.#kills.filter((kill) => kill.victim !== "service" && kill.open.has(id));
         if (times === 0) findings.push(`${id} is delivered without its ${kind}`);
-        repeats += Math.max(0, times - 1);
         if (times > 1 + kills.length) {
           findings.push(`${id}: ${times} of its ${kind}, with ${kills.length} kills in flight`);
         }
@@ -152,7 +120,7 @@ export class DeliveryHistory {
         findings.push(`${id}: the CRM got another payload than was accepted`);
       }
     }
-    return { findings, repeats };
+    return findings;
   }
 }
 
@@ -164,14 +132,14 @@ function isDelivery({ outcome }: StoredAttempt): boolean {
   return outcome === "delivered";
 }
 
-/** The requests that were taken, and after which the event was sent again all the same. */
+/** Returns the accepted requests after which the event was sent again. */
 function repeatsOf(requests: readonly TierRequest[]): TierRequest[] {
   const byEvent = [...Map.groupBy(requests, ({ eventId }) => eventId).values()];
-  return byEvent.flatMap((ofEvent) => ofEvent.slice(0, -1).filter(isTaken));
+  return byEvent.flatMap((ofEvent) => ofEvent.slice(0, -1).filter(isAccepted));
 }
 
-/** Each event is in one state, which is an end, and the running counts know. */
-function stateFindings({ events, attempts, outbox, dead, counted }: Deliveries): string[] {
+/** Checks that each event is in one final state and that the running counts agree. */
+function stateFindings({ events, attempts, outbox, dead, counted }: Store): string[] {
   const findings = outbox.map((id) => `${id} still waits`);
   const delivered = new Set(attempts.filter(isDelivery).map(({ eventId }) => eventId));
   const buried = new Set(dead);
@@ -189,7 +157,7 @@ function stateFindings({ events, attempts, outbox, dead, counted }: Deliveries):
   return findings;
 }
 
-/** Attempts on record against requests that arrived, number by number. */
+/** Compares stored attempts with received requests, number by number. */
 function recordFindings(
   requests: readonly TierRequest[],
   attempts: readonly StoredAttempt[],
@@ -225,10 +193,10 @@ function recordFindings(
   return findings;
 }
 
-/** What arrived against what is stored, whose raw body is what was posted (see {@linkcode History}). */
+/** Compares requests with stored events, whose raw body is the posted one (see {@linkcode History}). */
 function payloadFindings(
   requests: readonly TierRequest[],
-  events: readonly DeliverableEvent[],
+  events: readonly StoredEvent[],
 ): string[] {
   const findings: string[] = [];
   const byId = new Map(events.map((event) => [event.eventId, event]));
@@ -240,7 +208,7 @@ function payloadFindings(
       findings.push(`${eventId} was sent, and is not in the store`);
       continue;
     }
-    // The same bytes at every attempt, but for its number.
+    // Attempts differ in the attempt number only.
     const timeless = text.replace(`"attempt":${attempt},`, "");
     const before = checked.get(eventId);
     if (before === timeless) continue;
@@ -254,7 +222,7 @@ function payloadFindings(
   return findings;
 }
 
-function envelopeFindings(text: string, event: DeliverableEvent): string[] {
+function envelopeFindings(text: string, event: StoredEvent): string[] {
   const { event_id, kind, tenant, source, received_at, lead, extra, flags } = JSON.parse(text);
   const posted = JSON.parse(event.raw);
   const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {

@@ -1,25 +1,25 @@
 /**
- * What clients did and what they were told, and the check of the store against it: the promise of the
- * specification, whatever was killed or cut in between.
+ * Records clients' posts and responses, and checks the store against them: the specification's promises under kills
+ * and cuts.
  */
 
 import { type Answer, post, type RequestOptions } from "../client.ts";
 import { readStore, type Store, type StoredEvent } from "./store.ts";
 
-/** What a client was told. */
+/** The outcome of a post as the client sees it. */
 export type Outcome =
   | { readonly kind: "accepted" | "duplicate"; readonly eventId: string }
-  /** 503: it may be in the store or not. */
+  /** 503: it may or may not be stored. */
   | { readonly kind: "not_accepting" }
-  /** No complete answer: it may be in the store or not. */
+  /** No complete response: it may or may not be stored. */
   | { readonly kind: "no_answer"; readonly cause: string }
-  /** Any other answer: it must not be in the store. */
+  /** Any other response: it must not be stored. */
   | { readonly kind: "refused"; readonly status: number; readonly text: string };
 
-/** A request that was sent. */
+/** A sent request. */
 export interface Request {
   readonly apiKey: string;
-  /** `null`: none, and the content decides; then no two bodies may have the same content. */
+  /** `null` for none; then the content identifies the lead, and no two bodies may have the same content. */
   readonly idempotencyKey: string | null;
   /** As posted. */
   readonly body: string;
@@ -27,27 +27,27 @@ export interface Request {
 
 /** A request and its outcome. */
 export interface Entry extends Request {
-  /** `undefined` while it is under way. */
+  /** `undefined` while it is in flight. */
   outcome: Outcome | undefined;
   /** By `performance.now()`. */
   readonly sentAtMs: number;
   durationMs: number;
 }
 
-/** All requests that one store was sent, and the check of the store against them. */
+/** All requests sent to one store. */
 export class History {
   readonly entries: Entry[] = [];
   readonly #latest = new Map<string, Outcome>();
   readonly #acceptedAtMs = new Map<string, number[]>();
   #names = 0;
 
-  /** An Idempotency-Key that this history has not had. */
+  /** Returns an Idempotency-Key that this history has not used. */
   freshKey(prefix: string): string {
     this.#names += 1;
     return `${prefix}-${this.#names}`;
   }
 
-  /** Posts a lead and records it. Never throws for a missing answer. */
+  /** Posts a lead and records it. Never throws for a missing response. */
   async post(intakeUrl: string, request: Request, options: RequestOptions = {}): Promise<Outcome> {
     const entry: Entry = { ...request, outcome: undefined, sentAtMs: performance.now(), durationMs: 0 };
     this.entries.push(entry);
@@ -64,29 +64,29 @@ export class History {
     return outcome;
   }
 
-  /** When each 202 of a server came, by `performance.now()`. */
+  /** Returns the times of a server's 202 responses, by `performance.now()`. */
   acceptedAtMs(intakeUrl: string): number[] {
     const times = this.#acceptedAtMs.get(intakeUrl) ?? [];
     this.#acceptedAtMs.set(intakeUrl, times);
     return times;
   }
 
-  /** Answers that no valid lead with a key in force should get. */
+  /** Returns the responses that no valid lead with an active key should get. */
   refusals(): (Outcome & { readonly kind: "refused" })[] {
     return this.entries.flatMap(({ outcome }) => outcome?.kind === "refused" ? [outcome] : []);
   }
 
-  /** The outcome that was recorded last for a server. */
+  /** Returns a server's most recent outcome. */
   latest(intakeUrl: string): Outcome | undefined {
     return this.#latest.get(intakeUrl);
   }
 
-  /** How many of the requests from `first` on had this outcome. */
+  /** Returns the number of requests with this outcome, starting at index `first`. */
   count(kind: Outcome["kind"], first = 0): number {
     return this.entries.slice(first).filter((entry) => entry.outcome?.kind === kind).length;
   }
 
-  /** One line for the test's output, about the requests from `first` on. */
+  /** Returns one line for the test's output about the requests starting at index `first`. */
   summary(first = 0): string {
     const kinds = ["accepted", "duplicate", "not_accepting", "no_answer", "refused"] as const;
     return kinds.map((kind) => `${kind} ${this.count(kind, first)}`).join(", ");
@@ -113,9 +113,9 @@ export class History {
     );
   }
 
-  /** What is wrong with the events in the store, by what clients posted and were told. */
+  /** Returns the faults of the stored events, given what clients posted and received. */
   findings(store: Pick<Store, "events">): string[] {
-    // As the service tells duplicates: by the Idempotency-Key, or else by the content.
+    // Duplicates are recognized as the service does: by the Idempotency-Key, or else by the content.
     const eventsByKey = Map.groupBy(store.events, (event) => event.idempotencyKey ?? `content ${event.raw}`);
     const entriesByKey = Map.groupBy(
       this.entries,
@@ -142,7 +142,7 @@ function outcomeOf(answer: Answer): Outcome {
   return { kind: "refused", status, text };
 }
 
-/** What is wrong with one Idempotency-Key. */
+/** Returns the faults of one Idempotency-Key. */
 function keyFindings(entries: readonly Entry[], events: readonly StoredEvent[]): string[] {
   const findings: string[] = [];
   const [event] = events;
@@ -169,15 +169,15 @@ function keyFindings(entries: readonly Entry[], events: readonly StoredEvent[]):
   return findings;
 }
 
-/** What should have been committed in one transaction and was not. */
+/** Returns what one transaction should have committed and did not. */
 function togetherFindings(store: Store): string[] {
   const findings: string[] = [];
   const outbox = new Set(store.outbox);
   const eventIds = new Set(store.events.map((event) => event.eventId));
   for (const id of eventIds) if (!outbox.has(id)) findings.push(`${id} has no outbox row`);
   for (const id of outbox) if (!eventIds.has(id)) findings.push(`outbox row ${id} has no event`);
-  if (store.pending !== outbox.size) {
-    findings.push(`pending is ${store.pending}, with ${outbox.size} outbox rows`);
+  if (store.counted.pending !== outbox.size) {
+    findings.push(`pending is ${store.counted.pending}, with ${outbox.size} outbox rows`);
   }
   const spend = new Map<string, number>();
   for (const { campaign, costCents } of store.events) {

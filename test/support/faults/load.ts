@@ -1,26 +1,26 @@
 /**
- * Clients that post leads without a pause and retry as the specification asks them to, except that they
- * do not back off: they wait until the service says that it accepts again.
+ * Clients that post leads continuously and retry as the specification says, but wait for the service to accept
+ * again instead of backing off.
  */
 
 import type { TestContext } from "node:test";
 import { get } from "../client.ts";
 import { until } from "../until.ts";
 import type { History, Request } from "./history.ts";
-import type { Chance } from "./random.ts";
+import type { Random } from "./random.ts";
 
-/** How the load is made. */
+/** Options of the load. */
 export interface LoadOptions {
   readonly history: History;
-  readonly chance: Chance;
+  readonly chance: Random;
   readonly apiKeys: readonly string[];
-  /** The base addresses of the servers that can be posted to now; empty while none is there. */
+  /** The base addresses of the servers that can be posted to; may be empty. */
   readonly intakeUrls: () => readonly string[];
-  /** How many post at the same time. */
+  /** The number of concurrent clients. */
   readonly clients: number;
 }
 
-// A client gives up sometimes, so that some requests are never answered for.
+// Clients sometimes give up, so that some requests stay without a known outcome.
 const giveUpOneIn = 8;
 // Longer than any outage of these tests.
 const outageMaxMs = 60_000;
@@ -32,21 +32,21 @@ export class Load {
   #stopping = false;
   #posted = 0;
 
-  /** Starts it; it ends with the test at the latest. */
+  /** Starts the load; it ends with the test at the latest. */
   constructor(t: TestContext, options: LoadOptions) {
     t.after(() => this.stop());
     this.#options = options;
     this.#clients = Array.from({ length: options.clients }, () => this.#client());
   }
 
-  /** Returns when `more` further leads have been answered with 202. */
+  /** Waits until `more` further leads have been answered with 202. */
   async accepted(more: number): Promise<void> {
     const { history } = this.#options;
     const wanted = history.count("accepted") + more;
     await until(() => history.count("accepted") >= wanted, { what: `${more} more leads are accepted` });
   }
 
-  /** Lets what is under way be answered and returns. */
+  /** Waits for the requests in flight and stops. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#clients);
@@ -71,7 +71,7 @@ export class Load {
     }
   }
 
-  /** A server that says it accepts; `undefined` when the load is stopping first. */
+  /** Returns a server that accepts, or `undefined` when the load stops first. */
   async #somewhere(): Promise<string | undefined> {
     return await until(async () => {
       if (this.#stopping) return "stopping";
@@ -83,7 +83,7 @@ export class Load {
       .then((url) => url === "stopping" ? undefined : url);
   }
 
-  // Asking before every post would halve the load: only after one that failed.
+  // A health check before every post would halve the load.
   #isFresh(url: string): boolean {
     const last = this.#options.history.latest(url);
     return last === undefined || last.kind === "accepted" || last.kind === "duplicate";
@@ -92,8 +92,8 @@ export class Load {
 
 const names = ["Ada", "José", "Zoë", "李", "O’Neil", "Анна", "🦄"];
 
-/** The text of a valid lead, spelled in one of the many ways in which JSON may be. */
-export function leadBody(chance: Chance, number: number): string {
+/** Returns a valid lead as JSON text, in one of many spellings. */
+export function leadBody(chance: Random, number: number): string {
   const lead = {
     first_name: `${chance.pick(names)} ${number}`,
     last_name: chance.pick(names),

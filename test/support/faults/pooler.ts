@@ -1,4 +1,4 @@
-/** PgBouncer in front of a PostgreSQL, in transaction mode, as Debian ships it. */
+/** Runs Debian's PgBouncer in transaction mode in front of a PostgreSQL. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
@@ -13,24 +13,24 @@ import { until } from "../until.ts";
 /** A running PgBouncer; it ends with the tests of the file. */
 export interface Pooler {
   readonly port: number;
-  /** A database's address through it, as what it is. */
+  /** Returns a database's address through the pooler, marked as such. */
   through(databaseUrl: string): string;
-  /** Ends it at once (SIGKILL), and returns when it is gone. */
+  /** Kills it (SIGKILL) and waits for its end. */
   kill(): Promise<void>;
   /** Starts it again. */
   start(): Promise<void>;
-  /** A command of its console, such as `reconnect`. */
+  /** Runs a command on its console, such as `reconnect`. */
   command(text: string): Promise<void>;
 }
 
-/** Starts one for the server that is at a port, with these logins and passwords. */
+/** Starts a pooler for the server at a port, with these logins and passwords. */
 export async function startPooler(
   serverPort: number,
   logins: Readonly<Record<string, string>>,
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<Pooler> {
   const folder = temporaryFolder("pooler");
-  // Held, so that nobody else gets the port, also while it is away.
+  // Reserves the port while the pooler is down.
   const port = Number(new URL(openSocket("pooler").url).port);
   const account = serverAccount(folder);
   const own = (name: string, text: string) => {

@@ -1,4 +1,4 @@
-/** A second PostgreSQL that follows a first one by streaming replication, until it is promoted. */
+/** A second PostgreSQL that follows the first by streaming replication until it is promoted. */
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,17 +14,17 @@ export interface Standby {
   readonly server: EmbeddedPostgres;
   /** As the superuser, on the database `postgres`. */
   readonly url: string;
-  /** Returns when it has everything that the primary has written until now. */
+  /** Waits until it has replayed everything that the primary has written so far. */
   caughtUp(): Promise<void>;
-  /** Makes it a primary, and returns when it takes writes. */
+  /** Promotes it and waits until it accepts writes. */
   promote(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Copies a running server's data as a base backup does, and starts a standby on the copy: on a port of its own, or on
- * another address of loopback and the primary's port.
+ * Copies a running server's data like a base backup and starts a standby on the copy, on a free port or on another
+ * loopback address and the primary's port.
  */
 export async function startStandby(primary: EmbeddedPostgres, host?: string): Promise<Standby> {
   const folder = temporaryFolder("standby");
@@ -32,7 +32,7 @@ export async function startStandby(primary: EmbeddedPostgres, host?: string): Pr
   chmodSync(folder, 0o711);
   await withSql(primary.url, async (sql) => {
     await sql`select pg_backup_start('standby', true)`;
-    // A file may go while it is copied; what the copy lacks is in the WAL.
+    // A file may be deleted during the copy; the WAL contains what is missing.
     spawnSync("cp", ["-a", primary.dataFolder, dataFolder]);
     const [row] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`;
     rmSync(join(dataFolder, "postmaster.pid"), { force: true });
@@ -69,18 +69,18 @@ export async function startStandby(primary: EmbeddedPostgres, host?: string): Pr
   };
 }
 
-/** Has a server that is stopped come up as a standby of another when it starts again. */
+/** Makes a stopped server start as a standby of another. */
 export function makeReplica(dataFolder: string): void {
   own(dataFolder, "standby.signal", "");
 }
 
-/** How a standby reaches a server, as its setting `primary_conninfo`. */
+/** Returns the `primary_conninfo` of a standby of this server. */
 export function connectionTo({ url, port }: EmbeddedPostgres): string {
   const { username, password } = new URL(url);
   return `host=127.0.0.1 port=${port} user=${username} password=${password}`;
 }
 
-/** Writes a file that belongs to whom the server's data belongs to. */
+/** Writes a file with the owner of the server's data. */
 function own(folder: string, name: string, text: string, like = folder): void {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, name);

@@ -1,87 +1,102 @@
 /**
- * What the service delivers to in a fault test: it records every request and how it was answered, and either
- * answers itself or passes the request on to the actions process.
+ * An actions tier for tests: it records every request and its response, and either responds itself or forwards to
+ * the actions process.
  */
 
 import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Authority, Issued } from "../authority.ts";
 import { atEnd } from "../at_end.ts";
+import { send } from "../client.ts";
 import { openSocket } from "../handed_socket.ts";
+import { until } from "../until.ts";
 
-/** A request that arrived whole. */
+/** A request received in full. */
 export interface TierRequest {
   readonly eventId: string;
-  /** As its body says. */
+  /** The attempt's number in the body. */
   readonly attempt: number;
+  readonly method: string;
   readonly text: string;
+  // deno-lint-ignore no-explicit-any
+  readonly body: any;
   /** By `performance.now()`. */
   readonly atMs: number;
-  /** Requests in flight when it arrived, this one among them. */
+  /** Requests in flight on arrival, including this one. */
   readonly inFlight: number;
-  /** Requests that had been answered when it arrived. */
+  /** Requests answered before its arrival. */
   readonly answeredBefore: number;
-  /** The status of the answer; `null`: none was given; `undefined`: it is in flight. */
+  /** The status of the response; `null` for none, `undefined` while it is in flight. */
   said: number | null | undefined;
 }
 
-/** An answer; `cut` closes the connection, `hang` leaves it until the other side closes it. */
+/** A response; `cut` closes the connection, `hang` keeps it open until the client closes it. */
 export type TierAnswer =
   | { readonly status: number; readonly text?: string; readonly headers?: http.OutgoingHttpHeaders }
   | "cut"
   | "hang";
 
+/** A tier's certificate and the authority of its clients. */
+export interface TierTls {
+  readonly authority: Authority;
+  readonly server: Issued;
+  /** Called after each handshake, before a request is read. */
+  readonly onSecure?: (socket: TLSSocket) => void;
+}
+
 /** The tier as the service sees it. It ends with the tests of the file. */
 export class Tier {
   readonly requests: TierRequest[] = [];
-  /** Decides about each request; by default all is well. */
+  /** Chooses the response to each request; 200 by default. */
   answer: (request: TierRequest) => TierAnswer | Promise<TierAnswer> = () => ({ status: 200 });
-  readonly #tls: https.ServerOptions | null;
+  readonly #tls: TierTls | undefined;
   readonly #sockets = new Set<Socket>();
   #server: http.Server | https.Server;
   #port = 0;
   #answered = 0;
   #open = 0;
 
-  private constructor(tls: https.ServerOptions | null) {
+  private constructor(tls: TierTls | undefined) {
     this.#tls = tls;
     this.#server = this.#make();
   }
 
-  /** Opens one: over mutual TLS with a certificate, otherwise over plain HTTP. */
-  static async open(tls?: { readonly authority: Authority; readonly server: Issued }): Promise<Tier> {
-    const tier = new Tier(
-      tls === undefined ? null : {
-        ...{ ca: tls.authority.pem, cert: tls.server.cert, key: tls.server.key },
-        ...{ requestCert: true, rejectUnauthorized: true },
-      },
-    );
-    // Held as long as the tests run: while the tier is away, nobody else gets its port.
+  /** Opens a tier: over mutual TLS with a certificate, otherwise over plain HTTP. */
+  static async open(tls?: TierTls): Promise<Tier> {
+    const tier = new Tier(tls);
+    // Reserved for the whole run: no other program gets the port while the tier is down.
     tier.#port = Number(new URL(openSocket("tier").url).port);
     await tier.up();
     atEnd(() => tier.down());
     return tier;
   }
 
-  /** Its base address, the same also after {@linkcode Tier.down} and {@linkcode Tier.up}. */
+  /** The base address; {@linkcode Tier.down} and {@linkcode Tier.up} do not change it. */
   get url(): string {
-    return `${this.#tls === null ? "http" : "https"}://127.0.0.1:${this.#port}`;
+    return `${this.#tls === undefined ? "http" : "https"}://127.0.0.1:${this.#port}`;
   }
 
-  /** The requests that are not answered yet. */
+  /** The requests without a response so far. */
   get inFlight(): readonly TierRequest[] {
     return this.requests.filter(({ said }) => said === undefined);
   }
 
-  /** The events that were answered with 2xx. */
+  /** The events with a 2xx response. */
   get taken(): ReadonlySet<string> {
-    return new Set(this.requests.filter(isTaken).map(({ eventId }) => eventId));
+    return new Set(this.requests.filter(isAccepted).map(({ eventId }) => eventId));
   }
 
-  /** The requests for one event. */
+  /** Returns the requests for one event. */
   of(eventId: string): TierRequest[] {
     return this.requests.filter((request) => request.eventId === eventId);
+  }
+
+  /** Waits until an event has arrived `count` times. */
+  async until(eventId: string, count = 1): Promise<TierRequest[]> {
+    await until(() => this.of(eventId).length >= count, { what: `${eventId} arrives ${count} times` });
+    return this.of(eventId);
   }
 
   /** Accepts connections (again). */
@@ -92,7 +107,7 @@ export class Tier {
     });
   }
 
-  /** Goes away: connections are cut, new ones refused. */
+  /** Closes its connections and refuses new ones. */
   async down(): Promise<void> {
     const closed = new Promise<void>((settle) => this.#server.close(() => settle()));
     for (const socket of this.#sockets) socket.destroy();
@@ -105,10 +120,14 @@ export class Tier {
       request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
       request.on("error", () => {});
       request.on("end", () => {
-        void this.#take(request.url ?? "", Buffer.concat(chunks).toString("utf8"), response);
+        void this.#take(request, Buffer.concat(chunks).toString("utf8"), response);
       });
     };
-    const server = this.#tls === null ? http.createServer(take) : https.createServer(this.#tls, take);
+    const server = this.#tls === undefined ? http.createServer(take) : https.createServer({
+      ...{ ca: this.#tls.authority.pem, cert: this.#tls.server.cert, key: this.#tls.server.key },
+      ...{ requestCert: true, rejectUnauthorized: true },
+    }, take);
+    if (this.#tls?.onSecure !== undefined) server.prependListener("secureConnection", this.#tls.onSecure);
     server.keepAliveTimeout = 0;
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
@@ -117,12 +136,17 @@ export class Tier {
     return server;
   }
 
-  async #take(path: string, text: string, response: http.ServerResponse): Promise<void> {
+  async #take(
+    { url = "", method = "" }: http.IncomingMessage,
+    text: string,
+    response: http.ServerResponse,
+  ): Promise<void> {
     this.#open += 1;
+    const body = JSON.parse(text);
     const request: TierRequest = {
-      eventId: path.slice("/v1/events/".length),
-      attempt: JSON.parse(text).attempt,
-      text,
+      eventId: url.slice("/v1/events/".length),
+      attempt: body.attempt,
+      ...{ method, text, body },
       atMs: performance.now(),
       inFlight: this.#open,
       answeredBefore: this.#answered,
@@ -144,45 +168,32 @@ export class Tier {
   }
 }
 
-/** Whether it was answered with 2xx. */
-export function isTaken({ said }: TierRequest): boolean {
+/** Returns whether the response was 2xx. */
+export function isAccepted({ said }: TierRequest): boolean {
   return typeof said === "number" && said >= 200 && said < 300;
 }
 
 /**
- * An answer for {@linkcode Tier} that comes from the actions process, over mutual TLS; while there is none, the
- * connection is cut.
+ * Returns a responder for {@linkcode Tier} that forwards to the actions process over mutual TLS and cuts the
+ * connection while there is none.
  */
 export function passTo(
   port: () => number | null,
   client: { readonly authority: Authority; readonly certificate: Issued },
 ): (request: TierRequest) => Promise<TierAnswer> {
-  const { cert, key } = client.certificate;
-  const agent = new https.Agent({ keepAlive: true, ca: client.authority.pem, cert, key });
-  return (request) =>
-    new Promise((settle) => {
-      const target = port();
-      if (target === null) return settle("cut");
-      const headers = {
-        "Content-Type": "application/json",
-        "Content-Length": Buffer.byteLength(request.text),
-      };
-      const path = `/v1/events/${request.eventId}`;
-      const sent = https.request({ host: "127.0.0.1", port: target, method: "PUT", path, headers, agent });
-      sent.on("error", () => settle("cut"));
-      sent.on("response", (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk: string) => text += chunk);
-        response.on("error", () => settle("cut"));
-        response.on("end", () => {
-          const { "retry-after": retryAfter } = response.headers;
-          settle({
-            status: response.statusCode ?? 0,
-            text,
-            headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter },
-          });
-        });
+  return async ({ eventId, method, text: body }) => {
+    const target = port();
+    if (target === null) return "cut";
+    const headers = { "Content-Type": "application/json" };
+    const url = `https://127.0.0.1:${target}/v1/events/${eventId}`;
+    try {
+      const { status, text, headers: { "retry-after": retryAfter } } = await send(url, {
+        ...{ method, headers, body, ca: client.authority.pem, certificate: client.certificate },
+        timeoutMs: 60_000,
       });
-      sent.end(request.text);
-    });
+      return { status, text, headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter } };
+    } catch {
+      return "cut";
+    }
+  };
 }

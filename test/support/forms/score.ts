@@ -1,4 +1,4 @@
-/** Scores for the tests of the spam score, from plain objects. */
+/** Scores plain objects, for the tests of the spam score. */
 
 import type { SpamReasonName } from "../../../src/forms/spam/reasons.ts";
 import {
@@ -9,33 +9,33 @@ import {
   type Submission,
 } from "../../../src/forms/spam/score.ts";
 
-/** What a form posts. */
+/** The fields of a submission. */
 export type Fields = Readonly<Record<string, FormValue>>;
 
-/** When the submissions of the tests arrive. */
+/** The arrival time of the tests' submissions. */
 export const nowMs = Date.UTC(2026, 10, 20, 12);
 
-/** Fields as the score takes them. */
+/** Converts fields to the score's input. */
 export function submissionOf(fields: Fields): Submission {
   return new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
 }
 
-/** The score of a labelled case. */
+/** Scores a labelled case. */
 export function scoreCase(one: { readonly fields: Fields } & ScoreOptions): Scored {
   return scoreSubmission(submissionOf(one.fields), one);
 }
 
-/** The score of fields that arrive at {@linkcode nowMs}. */
+/** Scores fields that arrive at {@linkcode nowMs}. */
 export function score(fields: Fields, blocked: readonly string[] = []): Scored {
   return scoreCase({ fields, blocked, receivedAtMs: nowMs });
 }
 
-/** The names of its reasons. */
+/** Returns the names of the reasons. */
 export function reasonNames(fields: Fields, blocked: readonly string[] = []): readonly SpamReasonName[] {
   return score(fields, blocked).reasons;
 }
 
-/** A message with nothing else that could be a sign. */
+/** Returns the fields of a message without other spam signals. */
 export function message(text: string): Fields {
   return { name: "Ada Brook", email: "ada@example.com", phone: "415-555-0123", message: text };
 }

@@ -1,29 +1,23 @@
-/** The service as it may be tomorrow: in front of the running one, and its answers have grown. */
+/** A proxy that extends the service's responses as a future version might. */
 
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { send } from "../client.ts";
+import { listen } from "../listen.ts";
 
-/** A flag that no client of today knows. */
+/** A flag that today's clients do not know. */
 export const newFlag = "flag_of_tomorrow";
 
-/** How answers have grown. */
+/** How responses are extended. */
 export interface Growth {
-  /** Whether objects have a further member; a further flag they have anyway. */
+  /** Adds a member to each object; a flag is always added. */
   readonly members: boolean;
 }
 
-/** An address that stands for all surfaces. */
-export interface Tomorrow {
-  readonly url: string;
-  close(): void;
-}
-
-/** Starts it; `urls` are the surfaces of today, and `ca` is whom they are known by. */
+/** Starts the proxy in front of the surfaces at `urls`, whose certificate `ca` has signed, and returns its address. */
 export async function startTomorrow(
   { urls, ca }: { readonly urls: Readonly<Record<string, string>>; readonly ca: string },
   growth: Growth,
-): Promise<Tomorrow> {
+): Promise<string> {
   const server = createServer(async (request, response) => {
     const path = request.url ?? "/";
     const surface = path.startsWith("/v1/forms/")
@@ -45,9 +39,7 @@ export async function startTomorrow(
     const { "content-length": _____, connection: ______, ...kept } = answer.headers;
     response.writeHead(answer.status, kept).end(text);
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 function grown(value: unknown, growth: Growth): unknown {

@@ -1,4 +1,4 @@
-/** Starts the echo app on either runtime, and talks to it byte by byte. Everything that waits has a deadline. */
+/** Starts the echo app on either runtime and exchanges bytes with it. Every wait has a deadline. */
 
 import { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -18,10 +18,10 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** Where the app runs: in this process, or as a program on Deno. */
 export type Place = "node" | "deno";
 
-/** Both places: what a test says of one, it says of the other. */
+/** Both places, for tests that hold on each. */
 export const places: readonly Place[] = ["node", "deno"];
 
-/** Where the app runs when it has to have a process of its own on Node too. */
+/** Where the app runs when it needs a separate process on Node too. */
 export type OwnPlace = Place | "node process";
 
 const commands: Readonly<Record<Exclude<OwnPlace, "node">, readonly [string, ...string[]]>> = {
@@ -32,13 +32,13 @@ const commands: Readonly<Record<Exclude<OwnPlace, "node">, readonly [string, ...
 /** A running echo app. */
 export interface App {
   readonly port: number;
-  /** The process it runs in. */
+  /** The id of its process. */
   readonly pid: number;
-  /** The next event that fits, looking back to the last one taken. */
-  next<T extends AppEvent>(fits: (event: AppEvent) => event is T): Promise<T>;
+  /** Removes and returns the first event of this name, and waits for it if there is none. */
+  next(name: AppEvent["event"]): Promise<AppEvent>;
   access(fits?: (access: Access) => boolean): Promise<Access>;
   readonly events: AppEvent[];
-  /** Of a process of its own it gives the exit code. */
+  /** Stops the app; returns the exit code of a separate process. */
   close(graceMs?: number): Promise<number | null | void>;
 }
 
@@ -50,21 +50,18 @@ export async function startApp(place: OwnPlace, settings: Settings = {}): Promis
     events.push(event);
     wake();
   };
-  const next = async <T extends AppEvent>(fits: (event: AppEvent) => event is T): Promise<T> => {
+  const take = async (fits: (event: AppEvent) => boolean): Promise<AppEvent> => {
     const untilMs = Date.now() + patienceMs;
     while (true) {
       const index = events.findIndex(fits);
-      if (index !== -1) return events.splice(index, 1)[0] as T;
+      if (index !== -1) return events.splice(index, 1)[0] as AppEvent;
       await within(new Promise<void>((resolve) => wake = resolve), "event", untilMs - Date.now());
     }
   };
-  const isAccess = (event: AppEvent): event is Extract<AppEvent, { event: "access" }> =>
-    event.event === "access";
+  const next = (name: AppEvent["event"]) => take(({ event }) => event === name);
   const access = async (fits: (access: Access) => boolean = () => true): Promise<Access> => {
-    const found = await next((event): event is Extract<AppEvent, { event: "access" }> =>
-      isAccess(event) && fits(event.access)
-    );
-    return found.access;
+    const found = await take((event) => event.event === "access" && fits(event.access));
+    return (found as Extract<AppEvent, { event: "access" }>).access;
   };
   if (place === "node") {
     const listener = await startEcho(settings, report);
@@ -114,7 +111,7 @@ function parseLine(
   try {
     return JSON.parse(line);
   } catch (error) {
-    // The last line of an app that was ended may be cut.
+    // The last line of a stopped app may be incomplete.
     if (child.killed) return null;
     throw error;
   }
@@ -133,15 +130,17 @@ export async function within<T>(promise: Promise<T>, what: string, boundMs = pat
   }
 }
 
-/** A response as it came. */
+/** A response as received. */
 export interface Answer {
   readonly status: number;
   /** By lower-case name, one character per byte. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The status line and the header lines. */
+  readonly head: string;
   readonly body: Buffer;
 }
 
-/** A connection on which bytes are written and HTTP/1 responses read. */
+/** A connection for writing bytes and reading HTTP/1 responses. */
 export class Wire {
   readonly socket: Socket;
   #input = Buffer.alloc(0);
@@ -161,7 +160,10 @@ export class Wire {
     socket.on("end", ended).on("close", ended).on("error", ended);
   }
 
-  /** Connects, with TLS and HTTP/1.1 by ALPN when asked. `sendsOn`: it does not close its side when the other is closed. */
+  /**
+   * Connects, optionally with TLS and HTTP/1.1 by ALPN. With `sendsOn` it stays open for writing after the server
+   * has closed its side.
+   */
   static async open(
     port: number,
     options: { tls?: boolean; localAddress?: string; sendsOn?: boolean } = {},
@@ -192,7 +194,7 @@ export class Wire {
     }
   }
 
-  /** The next response. `isHead`: it is to a HEAD and has no body. */
+  /** Reads the next response. `isHead`: it belongs to a HEAD and has no body. */
   async answer(options: { isHead?: boolean } = {}): Promise<Answer> {
     const head = (await this.#until(() => this.#find("\r\n\r\n"))).toString("latin1");
     const [statusLine = "", ...lines] = head.trimEnd().split("\r\n");
@@ -204,10 +206,10 @@ export class Wire {
     const status = Number(statusLine.split(" ")[1]);
     const isEmpty = options.isHead || status === 204 || status === 304 || status < 200;
     const body = isEmpty ? Buffer.alloc(0) : await this.#body(headers);
-    return { status, headers, body };
+    return { status, headers, head, body };
   }
 
-  /** Resolves when the other side has closed the connection; gives what came before. */
+  /** Waits until the server has closed the connection and returns the unread bytes. */
   closed(): Promise<Buffer> {
     return this.#until(() => this.#isEnded ? this.#input.byteLength : null);
   }
@@ -251,7 +253,7 @@ export class Wire {
   }
 }
 
-/** One request on a connection of its own. `text` is all of it, one character per byte. */
+/** Sends one request on a new connection. `text` is the whole request, one character per byte. */
 export async function ask(port: number, text: string, options: { isHead?: boolean } = {}): Promise<Answer> {
   const wire = await Wire.open(port);
   wire.send(text);
@@ -260,12 +262,12 @@ export async function ask(port: number, text: string, options: { isHead?: boolea
   return answer;
 }
 
-/** A GET with more header lines. */
+/** Returns a GET with additional header lines. */
 export function get(target: string, ...lines: string[]): string {
   return [`GET ${target} HTTP/1.1`, "Host: one.test", ...lines, "", ""].join("\r\n");
 }
 
-/** A POST with a body and its length. */
+/** Returns a POST with a body and its length. */
 export function post(target: string, body: string, ...lines: string[]): string {
   const head = [
     `POST ${target} HTTP/1.1`,
@@ -278,7 +280,7 @@ export function post(target: string, body: string, ...lines: string[]): string {
   return head.join("\r\n") + body;
 }
 
-/** The JSON of a response. */
+/** Returns the JSON of a response. */
 export function parse(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.body.toString());
 }

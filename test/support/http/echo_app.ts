@@ -1,36 +1,36 @@
 /**
- * The service that the tests of the server kit talk to. Imported on Node, and run as a program on Deno with its
- * settings as JSON in the first argument: then it prints a line of JSON for each event.
+ * The service behind the tests of the server kit. Node imports it; Deno runs it as a program with settings as JSON
+ * in the first argument and one line of JSON per event on standard output.
  */
 
 import type { Exchange, Reply } from "#src/http/exchange.ts";
 import { parseNetworks } from "#src/http/addresses.ts";
 import type { Access, HttpObservation, Listener, Surface } from "#src/http/options.ts";
-import type { Bounds } from "#src/http/node/defences/bounds.ts";
+import type { Bounds } from "#src/http/node/defenses/bounds.ts";
 import { json, text } from "#src/http/reply.ts";
 import type { TlsPaths } from "#src/http/tls_files.ts";
 import { Router } from "#src/http/router.ts";
 import { listen } from "#src/http/node/listen.ts";
 import { staticFiles } from "#src/http/static/static_file.ts";
 
-/** What a test may vary. */
+/** The settings that a test may change. */
 export interface Settings {
   readonly tls?: TlsPaths;
   readonly bounds?: Partial<Bounds>;
   readonly bodyBytesMax?: number;
   readonly trustedProxies?: string;
   readonly connectionsPerAddress?: number;
-  /** The hosts of surface "one"; with it there is a surface "two" at two.test. */
+  /** The hosts of surface "one"; if set, there is a surface "two" at two.test. */
   readonly hosts?: readonly string[];
-  /** Serve the files of this folder, and nothing else. */
+  /** Serves only the files of this folder. */
   readonly folder?: string;
-  /** How long a process of its own finishes what is under way when it is to end; a second when left out. */
+  /** The grace period of a separate process, in milliseconds; default: a second. */
   readonly graceMs?: number;
-  /** Hooks that throw, the observer by what it is told. */
+  /** The hooks that throw; the observer by observation. */
   readonly throwing?: readonly ("generate" | "refuse" | HttpObservation["kind"])[];
 }
 
-/** What the app reports. */
+/** An event that the app reports. */
 export type AppEvent =
   | { readonly event: "access"; readonly access: Access }
   | { readonly event: "fault"; readonly message: string; readonly requestId: string | null }
@@ -38,13 +38,13 @@ export type AppEvent =
     readonly event: Exclude<HttpObservation["kind"], "request" | "fault"> | "began" | "cancelled" | "closing";
   };
 
-/** As long as the published documents are, and one for all who ask. */
+/** As long as the published documents; every request shares it. */
 const document = new Uint8Array(40_000).fill(120);
 
-/** The longest turn of the event loop of a process of its own, in processor time, since it was last asked for. */
+/** The longest turn of a separate process's event loop since the last request for it, in processor time. */
 let longestTurnMs = 0;
 
-/** Starts it on a free port of 127.0.0.1. */
+/** Starts the app on a free port of 127.0.0.1. */
 export function startEcho(settings: Settings, report: (event: AppEvent) => void): Promise<Listener> {
   const { folder } = settings;
   const routed = folder === undefined
@@ -188,7 +188,7 @@ function seen(exchange: Exchange): unknown {
   return { method, path, query, requestId, clientAddress, twice: exchange.header("x-twice") ?? null };
 }
 
-/** `chunks` chunks of 64 KiB, made as they are asked for. */
+/** Returns a stream of `chunks` chunks of 64 KiB, created on demand. */
 function countingStream(chunks: number, onCancel: () => void): ReadableStream<Uint8Array> {
   let sent = 0;
   return new ReadableStream({

@@ -1,6 +1,5 @@
 /**
- * An HTTP/2 client that sends whatever frames it is told to, sensible or not, and none by itself: it acknowledges
- * nothing and opens no window.
+ * An HTTP/2 client that sends arbitrary frames and none on its own: it acknowledges nothing and opens no window.
  */
 
 import { Buffer } from "node:buffer";
@@ -8,7 +7,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { frame, type FrameType, preface, requests, typeOf } from "./http2_frames.ts";
 import { within } from "./echo.ts";
 
-/** A frame as it came. */
+/** A received frame. */
 export interface Frame {
   readonly type: FrameType | undefined;
   readonly flags: number;
@@ -18,17 +17,17 @@ export interface Frame {
 
 const headBytes = 9;
 
-/** The frame that opens the window of a stream, or of the connection, by so many bytes. */
+/** Returns a frame that opens the window of a stream, or of the connection, by `bytes`. */
 export function windowUpdate(stream: number, bytes: number): Buffer {
   const payload = Buffer.alloc(4);
   payload.writeUInt32BE(bytes);
   return frame("window_update", { stream, payload });
 }
 
-/** A connection that has sent its preface and its settings. */
+/** A connection that has sent its preface and settings. */
 export class FrameClient {
   readonly socket: TLSSocket;
-  /** What came and was not taken yet. */
+  /** Received frames that the test has not taken yet. */
   readonly frames: Frame[] = [];
   isClosed = false;
   #asked = 0;
@@ -45,7 +44,7 @@ export class FrameClient {
     });
   }
 
-  /** Connects, and gives each stream a window of `windowBytes`. */
+  /** Connects and gives each stream a window of `windowBytes`. */
   static async open(
     port: number,
     options: { readonly windowBytes?: number; readonly localAddress?: string } = {},
@@ -63,23 +62,23 @@ export class FrameClient {
     return client;
   }
 
-  /** Writes bytes, if they still can be written; `false` when the connection takes no more for now. */
+  /** Writes bytes if possible; returns `false` when the connection accepts no more for now. */
   send(bytes: Uint8Array): boolean {
     return this.socket.writable && this.socket.write(bytes);
   }
 
-  /** GETs of a path, each on the next stream: 1, 3, 5 and so on. */
+  /** Sends `count` GETs of a path on the streams 1, 3, 5 and so on. */
   ask(path: string, count = 1): void {
     this.send(requests("one.test", path, { count, first: this.#asked }));
     this.#asked += count;
   }
 
-  /** Lets the server send `bytes` more on a stream; 0 is the connection. */
+  /** Opens the window of a stream by `bytes`; stream 0 is the connection. */
   open(stream: number, bytes: number): void {
     this.send(windowUpdate(stream, bytes));
   }
 
-  /** The next frame of a type. */
+  /** Returns the next frame of a type. */
   async next(type: FrameType): Promise<Frame> {
     while (true) {
       const index = this.frames.findIndex((found) => found.type === type);
@@ -89,18 +88,18 @@ export class FrameClient {
     }
   }
 
-  /** The error code of the GOAWAY that ends the connection. */
+  /** Returns the error code of the GOAWAY that ends the connection. */
   async goaway(): Promise<number> {
     return (await this.next("goaway")).payload.readUInt32BE(4);
   }
 
-  /** Resolves when the server has closed the connection. */
+  /** Waits until the server has closed the connection. */
   async closed(): Promise<void> {
     if (this.isClosed) return;
     await within(new Promise((resolve) => this.socket.once("close", resolve)), "end of the connection");
   }
 
-  /** Leaves at once. */
+  /** Closes the connection at once. */
   destroy(): void {
     this.socket.destroy();
   }

@@ -1,4 +1,4 @@
-/** HTTP/2 frames as bytes, for what no client library sends: RFC 9113, section 6. */
+/** Encodes HTTP/2 frames that no client library sends: RFC 9113, section 6. */
 
 import { Buffer } from "node:buffer";
 
@@ -14,10 +14,10 @@ const types = {
   continuation: 9,
 } as const;
 
-/** What a frame is, in the words of RFC 9113 in small letters. */
+/** The type of a frame, in RFC 9113's words in lower case. */
 export type FrameType = keyof typeof types;
 
-/** The type of a frame by its number; `undefined` for any other. */
+/** Returns the type for a number, or `undefined` if it is unknown. */
 export function typeOf(number: number): FrameType | undefined {
   return (Object.keys(types) as FrameType[]).find((type) => types[type] === number);
 }
@@ -25,7 +25,7 @@ export function typeOf(number: number): FrameType | undefined {
 const endStream = 0x1;
 const endHeaders = 0x4;
 
-/** One frame. */
+/** Returns one frame. */
 export function frame(
   type: FrameType,
   { flags = 0, stream = 0, payload = Buffer.alloc(0) }: {
@@ -42,7 +42,7 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** What a client begins with: the preface, and SETTINGS with this window for each stream. */
+/** Returns a client's preface and SETTINGS with this window per stream. */
 export function preface(windowBytes: number): Buffer {
   const payload = Buffer.alloc(6);
   // SETTINGS_INITIAL_WINDOW_SIZE
@@ -51,13 +51,13 @@ export function preface(windowBytes: number): Buffer {
   return Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame("settings", { payload })]);
 }
 
-/** A header that is not put into the table: its name from the static table, its value as text up to 127 bytes. */
+/** Returns an unindexed header: its name from the static table, its value as text of at most 127 bytes. */
 const literal = (index: number, value: string) =>
   Buffer.concat([Buffer.from([index, value.length]), Buffer.from(value, "latin1")]);
 
 /**
- * `count` GETs of one path on streams of their own, from the `first` on; each is reset at once if it is so wanted, or is a
- * POST whose body is to come.
+ * Returns `count` GETs of one path on separate streams, starting at stream number `first`. With `isReset` each is
+ * reset at once; with `isOpenPost` each is a POST without its body.
  */
 export function requests(
   authority: string,
@@ -86,7 +86,7 @@ export function requests(
   );
 }
 
-/** The same frame of a connection, many times. */
+/** Returns the same frame of a connection, many times. */
 export function flood(type: "window_update" | "ping" | "settings", count: number): Buffer {
   const payload =
     { window_update: Buffer.from([0, 0, 0, 1]), ping: Buffer.alloc(8), settings: Buffer.alloc(0) }[type];

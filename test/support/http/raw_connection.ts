@@ -1,79 +1,38 @@
-/** Bytes on a socket, for what no HTTP client would send. */
+/** Exchanges bytes on a socket, for requests that no HTTP client sends. */
 
-import { connect } from "node:net";
 import { assertDocumented } from "../contract/contract.ts";
+import { Wire } from "./echo.ts";
 
-/** An answer as it came. */
+/** A response as received. */
 export interface RawAnswer {
   readonly status: number;
-  /** Lower-case names; a name that came twice has two values. */
-  readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** Header lines, one character per byte. */
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The header lines, one character per byte. */
   readonly head: string;
   readonly body: string;
 }
 
-/** Sends bytes (text is one character per byte) and reads one answer; then the connection is closed. */
-export function exchangeRaw(
+/** Sends bytes (text as one character per byte), reads one response and closes the connection. */
+export async function exchangeRaw(
   url: string,
-  bytes: string | Uint8Array,
-  options: { readonly localAddress?: string; readonly timeoutMs?: number; readonly isOfIntake?: boolean } =
-    {},
+  bytes: string,
+  { isOfIntake = true }: { readonly isOfIntake?: boolean } = {},
 ): Promise<RawAnswer> {
-  const { hostname, port } = new URL(url);
-  return new Promise((settle, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), localAddress: options.localAddress });
-    socket.setTimeout(options.timeoutMs ?? 10_000, () => socket.destroy(new Error("no answer in time")));
-    let received = "";
-    const finish = (answer: RawAnswer | null) => {
-      if (answer === null) return;
-      socket.destroy();
-      try {
-        if (options.isOfIntake ?? true) checkContract(bytes, answer);
-        settle(answer);
-      } catch (error) {
-        reject(error);
-      }
-    };
-    socket.setEncoding("latin1");
-    socket.on("data", (text: string) => {
-      received += text;
-      finish(parse(received));
-    });
-    socket.on("error", reject);
-    socket.on("close", () => reject(new Error(`closed without an answer: ${JSON.stringify(received)}`)));
-    socket.write(typeof bytes === "string" ? bytes : new Uint8Array(bytes), "latin1");
-  });
+  const wire = await Wire.open(Number(new URL(url).port));
+  wire.send(bytes);
+  let received = await wire.answer();
+  // 100 Continue precedes the response.
+  while (received.status < 200) received = await wire.answer();
+  wire.socket.destroy();
+  const answer = { ...received, body: received.body.toString("latin1") };
+  if (isOfIntake) checkContract(bytes, answer);
+  return answer;
 }
 
-/** Holds the answer to the OpenAPI document, as far as the request was one. */
-function checkContract(bytes: string | Uint8Array, { status, headers, body }: RawAnswer): void {
-  const sent = typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("latin1");
-  const [, method = "-", target] = /^(\S+) (?:https?:\/\/[^/ ]*)?(\/\S*) HTTP\/1\.[01]\r\n/.exec(sent) ?? [];
-  assertDocumented({
-    method,
-    path: target ?? null,
-    status,
-    headers: Object.fromEntries(headers),
-    text: body,
-  });
-}
-
-function parse(received: string): RawAnswer | null {
-  const end = received.indexOf("\r\n\r\n");
-  if (end < 0) return null;
-  const [statusLine = "", ...lines] = received.slice(0, end).split("\r\n");
-  const headers = new Map<string, string[]>();
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, colon).toLowerCase();
-    headers.set(name, [...headers.get(name) ?? [], line.slice(colon + 1).trim()]);
-  }
-  const status = Number(statusLine.split(" ")[1]);
-  // 100 Continue comes before the answer.
-  if (status < 200) return parse(received.slice(end + 4));
-  const length = Number(headers.get("content-length")?.[0] ?? 0);
-  const body = received.slice(end + 4);
-  if (body.length < length) return null;
-  return { status, headers, head: received.slice(0, end), body: body.slice(0, length) };
+/** Checks the response against the OpenAPI document, as far as the request was valid. */
+function checkContract(bytes: string, { status, headers, body: text }: RawAnswer): void {
+  const [, method = "-", path = null] =
+    /^(\S+) (?:https?:\/\/[^/ ]*)?(\/\S*) HTTP\/1\.[01]\r\n/.exec(bytes) ?? [];
+  assertDocumented({ method, path, status, headers, text });
 }

@@ -1,4 +1,4 @@
-/** A SQLite client that reads a database through HTTP range requests: Debian's python3-apsw with a small VFS. */
+/** A SQLite client that reads a database by HTTP range requests: Debian's python3-apsw with a small VFS. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -7,23 +7,23 @@ import { within } from "./echo.ts";
 
 const script = fileURLToPath(new URL("sqlite_over_http.py", import.meta.url));
 
-/** What one query gave, and what has been fetched so far. */
+/** The result of one query and the totals fetched so far. */
 export interface RemoteResult {
   readonly rows?: readonly (readonly unknown[])[];
-  /** Why it failed. */
+  /** The reason for a failure. */
   readonly error?: string;
-  /** The database's length in bytes. */
+  /** The database's size in bytes. */
   readonly size: number;
   readonly requests: number;
-  /** Of response bodies. */
+  /** The bytes of response bodies. */
   readonly bytes: number;
-  /** The media type that the file came with. */
+  /** The file's media type. */
   readonly type: string;
 }
 
 /**
- * Runs queries one after the other on one connection to the database at an address; `between` is called before
- * each but the first.
+ * Runs queries in order on one connection to the database at an address and calls `between` before each but the
+ * first.
  *
  * @throws {Error} when there is no Python with apsw, or when the client fails
  */
@@ -60,7 +60,7 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-/** A Python of one's own may come first on the PATH, and has not what Debian installs. */
+/** Another Python may precede Debian's on the PATH. */
 function python(): string {
   const found = ["python3", "/usr/bin/python3"].find((command) =>
     spawnSync(command, ["-c", "import apsw"], { stdio: "ignore" }).status === 0

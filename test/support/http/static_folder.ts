@@ -1,4 +1,4 @@
-/** A folder of files to serve, and requests for them. */
+/** Creates a folder of files and requests them. */
 
 import { Buffer } from "node:buffer";
 import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { temporaryFolder } from "../folder.ts";
 import { type Answer, ask, get, within } from "./echo.ts";
 
-/** A folder in a place of its own, so that there is something beside it; it goes with the tests of the file. */
+/** Creates a folder with siblings; it is removed after the tests of the file. */
 export function makeFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const folder = join(temporaryFolder("static"), "site");
   mkdirSync(folder);
@@ -15,7 +15,7 @@ export function makeFolder(files: Readonly<Record<string, string | Uint8Array>> 
   return folder;
 }
 
-/** Writes a file, and the folders on the way to it; in place when it is there. */
+/** Writes a file in place, and its parent folders. */
 export function put(folder: string, name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -23,17 +23,17 @@ export function put(folder: string, name: string, content: string | Uint8Array):
   return path;
 }
 
-/** Asks for a path with header lines. */
+/** Sends a GET with these header lines. */
 export function read(port: number, path: string, ...lines: string[]): Promise<Answer> {
   return ask(port, get(path, ...lines));
 }
 
-/** The headers of a HEAD. */
+/** Returns the response to a HEAD. */
 export function head(port: number, path: string, ...lines: string[]): Promise<Answer> {
   return ask(port, get(path, ...lines).replace("GET", "HEAD"), { isHead: true });
 }
 
-/** A response that is taken when the test wants it. */
+/** A response that the test reads when it wants. */
 export class Download {
   readonly #socket: Socket;
   readonly #chunks: Buffer[] = [];
@@ -46,7 +46,7 @@ export class Download {
     });
   }
 
-  /** Asks for a path, takes the first bytes of the answer, and then no more. */
+  /** Sends a GET, reads the first bytes of the response and pauses. */
   static async begin(port: number, path: string): Promise<Download> {
     const socket = connect({ port, host: "127.0.0.1" });
     const download = new Download(socket);
@@ -64,7 +64,7 @@ export class Download {
     return download;
   }
 
-  /** Takes all that comes until the connection is closed, and gives the body. */
+  /** Reads until the connection closes and returns the body. */
   async rest(): Promise<Buffer> {
     this.#socket.on("data", (chunk: Buffer) => this.#chunks.push(chunk)).resume();
     await within(this.#closed, "end of the download", 20_000);
@@ -72,13 +72,13 @@ export class Download {
     return all.subarray(all.indexOf("\r\n\r\n") + 4);
   }
 
-  /** Goes away. */
+  /** Resets the connection. */
   leave(): void {
     this.#socket.resetAndDestroy();
   }
 }
 
-/** Bytes that differ from place to place. */
+/** Returns bytes that differ from place to place. */
 export function patterned(length: number, seed = 1): Uint8Array {
   const words = new Uint32Array(Math.ceil(length / 4));
   for (let index = 0, word = seed; index < words.length; index++) {
@@ -88,7 +88,7 @@ export function patterned(length: number, seed = 1): Uint8Array {
   return new Uint8Array(words.buffer, 0, length);
 }
 
-/** The files that a process has open, by Linux's account. */
+/** Returns the files that a process has open, from Linux's /proc. */
 export function openFiles(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).flatMap((name) => {

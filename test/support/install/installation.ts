@@ -1,4 +1,4 @@
-/** A Debian machine with PostgreSQL and the packages of this repository, and what the tests do on it. */
+/** A Debian machine with PostgreSQL and the release, and the actions of the installation tests. */
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
@@ -13,22 +13,22 @@ import { until } from "../until.ts";
 import type { Counts } from "./load.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-/** What docs/install.md asks for, and ps. */
+/** The packages that docs/install.md requires, and ps. */
 const packages = ["postgresql", "openssl", "ca-certificates", "procps", "pgbackrest"];
-/** The public name that the machine's certificate is for. */
+/** The public name in the machine's certificate. */
 export const domain = "leads.example.com";
 const limits = ["INTAKE_IP_PER_MINUTE", "INTAKE_IP_BURST", "INTAKE_KEY_PER_MINUTE", "INTAKE_KEY_BURST"];
 
-/** How a lead was answered. */
+/** The response to a lead. */
 export interface Answer {
   readonly status: number;
   readonly event_id?: string;
 }
 
-/** The machine; `/mnt` has the packages, a certificate and the programs of the tests. */
+/** The machine; `/mnt` contains the release, a certificate and the tests' programs. */
 export class Installation {
   readonly machine: Machine;
-  /** Its version. */
+  /** The release's version. */
   readonly version: string;
 
   private constructor(machine: Machine, version: string) {
@@ -36,7 +36,7 @@ export class Installation {
     this.version = version;
   }
 
-  /** Makes the release and boots the machine. Nothing is installed on it. */
+  /** Builds the release and boots the machine without installing anything. */
   static async open(): Promise<Installation> {
     const folder = temporaryFolder("packages");
     execFileSync(process.execPath, ["scripts/package/main.ts", "--to", folder], {
@@ -56,7 +56,7 @@ export class Installation {
     return new Installation(machine, version);
   }
 
-  /** Runs install.sh of the tarball, and returns all that it prints. */
+  /** Runs the release's install.sh and returns its output. */
   async install(...options: readonly string[]): Promise<string> {
     const script = `/srv/lead-intake-${this.version}/scripts/install.sh`;
     const { code, stdout, stderr } = await this.machine.run(script, options);
@@ -64,7 +64,7 @@ export class Installation {
     return stdout + stderr;
   }
 
-  /** Makes another release of the one that was unpacked, with lines of shell that change it in its folder. */
+  /** Derives another release from the unpacked one, with shell lines that change it in its folder. */
   async derive(version: string, change = ":"): Promise<string> {
     const folder = `/srv/lead-intake-${version}`;
     await this.machine.shell(`set -e
@@ -90,18 +90,18 @@ export class Installation {
     return JSON.parse(await this.machine.shell(`node -e '${script}'`));
   }
 
-  /** What \`lead-ctl …  --json\` prints. */
+  /** Returns the document that `lead-ctl … --json` prints. */
   async ctl(command: string) {
     return JSON.parse(await this.machine.shell(`lead-ctl ${command} --json`));
   }
 
-  /** The number of events in the database. */
+  /** Returns the number of events in the database. */
   async events(): Promise<number> {
     const psql = "cd / && runuser -u postgres -- psql -qAt lead_intake -c 'select count(*) from event'";
     return Number(await this.machine.shell(psql));
   }
 
-  /** Lifts the limits of one address and key, as for a load. Connections of loopback have none. */
+  /** Raises the limits for a load; loopback has no limit of connections. */
   async liftLimits(): Promise<void> {
     const lines = limits.map((name) => `${name}=900000000`).join("\\n");
     await this.machine.shell(
@@ -109,7 +109,7 @@ export class Installation {
     );
   }
 
-  /** Has every process run on Deno, by the files that docs/install.md has. */
+  /** Runs every process on Deno, with the units in docs/install.md. */
   async toDeno(): Promise<void> {
     const page = readFileSync(join(root, "docs/install.md"), "utf8");
     const [service = "", actions = ""] = [...page.matchAll(/^```ini\n([^`]*ExecStart=[^`]*)^```$/gm)]
@@ -121,12 +121,12 @@ export class Installation {
     await this.machine.shell("cp /mnt/deno /usr/local/bin/deno && systemctl daemon-reload");
   }
 
-  /** Sets up pgBackRest, as docs/backup.md says, by its own lines up to the first backup. */
+  /** Sets up pgBackRest with the commands of docs/backup.md, up to the first backup. */
   async setUpBackup(): Promise<void> {
     const page = readFileSync(join(root, "docs/backup.md"), "utf8");
     const [, lines] = /^```sh\n([^`]*\bapt-get install pgbackrest\n[^`]*)^sudo cp /m.exec(page) ?? [];
     if (lines === undefined) throw new Error("docs/backup.md does not say how backups are set up");
-    // The machine has the package already, and no mirror.
+    // The machine already has the package, and no mirror.
     await this.machine.shell(`
       sudo() { if [ "$1" = -u ]; then local account=$2; shift 2; (cd / && runuser -u "$account" -- "$@"); else "$@"; fi; }
       apt-get() { :; }
@@ -134,7 +134,7 @@ export class Installation {
       ${lines}`);
   }
 
-  /** Posts leads at an even rate while `work` is done. */
+  /** Posts leads at a constant rate during `work`. */
   async underLoad(key: string, perSecond: number, work: () => Promise<unknown>): Promise<Counts> {
     const ca = await this.machine.shell("cat /mnt/cert.pem");
     const name = `load-${Date.now()}`;

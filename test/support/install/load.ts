@@ -1,9 +1,9 @@
 /**
- * A program that posts leads at an even rate, and counts what comes of each: `load.ts` with a JSON of {@linkcode Options}
- * as its argument. It runs in the machine that is upgraded meanwhile, ends at SIGTERM, and prints {@linkcode Counts}.
+ * Posts leads at a constant rate and counts the outcomes. Its argument is {@linkcode Options} as JSON. It runs on
+ * the machine that is upgraded, ends at SIGTERM, and prints {@linkcode Counts}.
  *
- * Some leads come on a connection each, half of the others on connections that are kept, half over HTTP/2. Nothing is sent
- * twice, but for streams that HTTP/2 has refused: these were not looked at, and every client sends them again (RFC 9113, 8.7).
+ * Some leads use a new connection each, the others kept ones with HTTP/1.1 or HTTP/2. Nothing is sent twice except
+ * streams that HTTP/2 has refused, which every client may repeat (RFC 9113, 8.7).
  */
 
 import http2 from "node:http2";
@@ -11,23 +11,23 @@ import https from "node:https";
 import process from "node:process";
 import { performance } from "node:perf_hooks";
 
-/** What is posted, and how. */
+/** The options of the load. */
 export interface Options {
   readonly url: string;
   readonly key: string;
-  /** The certificate that is trusted, PEM. */
+  /** The trusted certificate, PEM. */
   readonly ca: string;
   readonly perSecond: number;
   readonly name: string;
   readonly address: string;
 }
 
-/** What came of it. */
+/** The outcomes of the load. */
 export interface Counts {
   readonly sent: number;
-  /** Of these, the refused streams that were sent again. */
+  /** The number of refused streams that were repeated. */
   readonly again: number;
-  /** By status, or by the code of the error and the way that the lead took. */
+  /** By status, or by the error's code and the kind of connection. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -35,7 +35,7 @@ export interface Counts {
 }
 
 type Way = "new" | "kept" | "h2";
-// One in twenty makes a connection of its own: a handshake costs as much as many leads, on the client's side too.
+// One lead in twenty opens a connection: a handshake costs as much as many leads, for the client too.
 const ways: readonly Way[] = Array.from(
   { length: 20 },
   (_, index) => index === 0 ? "new" : index % 2 === 0 ? "h2" : "kept",

@@ -1,21 +1,21 @@
-/** The kits as their manifests describe them. */
+/** Reads the kits' manifests. */
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isLeftOut } from "../../../scripts/test_plan.ts";
+import { isSkipped } from "../../../scripts/test_plan.ts";
 import { kitsFolder } from "../../../kits/conformance/suite.ts";
 import { mustRun } from "../tool.ts";
 
-/** What `kit.json` says; `kits/conformance/README.md` says what it means. */
+/** The contents of `kit.json`, described in `kits/conformance/README.md`. */
 export interface KitManifest {
   readonly name: string;
   readonly from: string;
   readonly about: string;
   readonly platform: string;
   readonly published: boolean;
-  /** Installs it from a copy of the repository, whose folder is `REPO`. */
+  /** Installs the kit from a copy of the repository, whose folder is `REPO`. */
   readonly local: string;
-  /** Installs it from its registry. */
+  /** Installs the kit from its registry. */
   readonly install: string;
   readonly address: string;
   readonly manifest: string;
@@ -32,15 +32,15 @@ export interface Kit extends KitManifest {
   readonly folder: string;
 }
 
-/** What holds for all of them. */
+/** The properties that all kits share. */
 export const all: {
   readonly version: string;
-  /** What stands in braces in a `kit.json`. */
+  /** The values of the placeholders in braces in a `kit.json`. */
   readonly names: Readonly<Record<string, string>>;
   readonly kits: readonly string[];
 } = JSON.parse(readFileSync(join(kitsFolder, "kits.json"), "utf8"));
 
-/** All kits, in their order. */
+/** All kits in order. */
 export const kits: readonly Kit[] = all.kits.map((id) => {
   const folder = join(kitsFolder, id);
   const manifest = readFileSync(join(folder, "kit.json"), "utf8");
@@ -52,15 +52,15 @@ export const kits: readonly Kit[] = all.kits.map((id) => {
 });
 
 /** The kits whose tools this machine has. */
-export const testedKits: readonly Kit[] = kits.filter(({ name }) => !isLeftOut(`test/kits/: ${name}`));
+export const testedKits: readonly Kit[] = kits.filter(({ name }) => !isSkipped(`test/kits/: ${name}`));
 
-/** Node's own folder first: what calls `node` means the one that runs the tests. */
+/** Node's own folder first, so that `node` is the version that runs the tests. */
 const path = `${dirname(process.execPath)}:${process.env.PATH ?? ""}`;
 
 /**
- * Runs a command in a kit's folder to its end and returns what it printed.
+ * Runs a command in a kit's folder and returns its output.
  *
- * @throws {Error} with all that it said, when it fails
+ * @throws {Error} with the whole output, when it fails
  */
 export function runIn(
   folder: string,
@@ -74,8 +74,8 @@ const installers =
   /\b(?:npm|pnpm|yarn|bun|npx|deno|pip3?|pipx|uv|poetry|cargo|gem|bundle|composer)\b|\bgo (?:get|install)|\bdotnet add|implementation\(|artifactId|PackageReference|^[\w-]+ = "/;
 
 /**
- * The lines of a text by which one of these packages would come from its registry: they have a tool or the form of a
- * manifest, and the name without a folder of the repository.
+ * Returns the lines of a text that would install one of these packages from a registry: they contain an installer
+ * or a manifest's syntax, and the name without a folder of the repository.
  */
 export function registryInstalls(text: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];

@@ -1,4 +1,4 @@
-/** The first vocabulary as the validator takes it. */
+/** The first vocabulary as the validator's input. */
 
 import type { Areas } from "../../../src/lead/lead.ts";
 import { foldArea } from "../../../src/lead/place.ts";

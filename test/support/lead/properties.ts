@@ -1,12 +1,12 @@
-/** What the property tests of the lead modules share. */
+/** Shared generators of the property tests of the lead modules. */
 
 import process from "node:process";
 import fc from "fast-check";
 
-/** Runs of each property: `FC_RUNS`, or few enough for every push. */
+/** The number of runs of each property: `FC_RUNS`, by default few enough for every push. */
 export const runs = { numRuns: Number(process.env.FC_RUNS ?? 300) };
 
-/** Text of the characters that the rules are about, lone surrogates among them, and any others. */
+/** Generates text of the characters that the rules mention, including lone surrogates, and any others. */
 export const messyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom(...' \t\n\r\v\f\0aZ09.-+()/@,"\\{}[]'),
@@ -16,7 +16,7 @@ export const messyText = fc.string({
   ),
 });
 
-/** The text of a JSON number, of any spelling. */
+/** Generates the text of a JSON number in any spelling. */
 export const numberText = fc.tuple(
   fc.constantFrom("", "-"),
   fc.oneof(fc.constant("0"), fc.stringMatching(/^[1-9][0-9]{0,20}$/)),
@@ -24,7 +24,7 @@ export const numberText = fc.tuple(
   fc.oneof(fc.constant(""), fc.stringMatching(/^[eE][+-]?[0-9]{1,2}$/)),
 ).map((parts) => parts.join(""));
 
-/** A string literal with some of its characters escaped that need not be. */
+/** Generates a string literal with some needless escapes. */
 export const literalOf = (text: string): fc.Arbitrary<string> =>
   fc.array(fc.boolean(), { minLength: text.length, maxLength: text.length }).map((escaped) => {
     const units = Array.from({ length: text.length }, (_, at) => {
@@ -35,7 +35,7 @@ export const literalOf = (text: string): fc.Arbitrary<string> =>
     return `"${units.join("")}"`;
   });
 
-/** The value of a JSON number as `units × 10^-scale`, by definition and not by our code. */
+/** Returns the value of a JSON number as `units × 10^-scale`, independently of the service's code. */
 export function exactly(text: string): { units: bigint; scale: bigint } {
   const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
     text,

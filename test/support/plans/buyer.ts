@@ -1,4 +1,4 @@
-/** A storefront's browser and the payment provider's webhook, as the suite's tests play them. */
+/** Plays a storefront's browser and the payment provider's webhook. */
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
@@ -7,10 +7,10 @@ import type { RunningServer } from "../server.ts";
 
 /** The origin that the tests' servers allow. */
 export const storefront = "https://shop.example";
-/** What the tests' servers check events with; the second one is being rolled in. */
+/** The webhook secrets of the tests' servers; the second one is being rotated in. */
 export const webhookSecrets = ["whsec_first", "whsec_second"] as const;
 
-/** The settings of a server whose checkout works against a provider at `stripeUrl`. */
+/** Returns the settings of a server with a working checkout at the provider `stripeUrl`. */
 export function checkoutSettings(stripeUrl: string, secretKey: string): Record<string, string> {
   return {
     CHECKOUT_ORIGINS: `${storefront},https://www.shop.example:8443`,
@@ -22,10 +22,10 @@ export function checkoutSettings(stripeUrl: string, secretKey: string): Record<s
   };
 }
 
-/** An address that must not be in any log or table. */
+/** An email address that must not appear in any log or table. */
 export const buyerEmail = "zmarker.buyer@example.com";
 
-/** Posts a checkout from an address of its own and checks what holds of every answer. */
+/** Posts a checkout from a fresh address and checks what all responses have in common. */
 export async function checkout(
   server: RunningServer,
   options: RequestOptions & { origin?: string | null } = {},
@@ -52,19 +52,19 @@ export async function checkout(
   return answer;
 }
 
-/** An idempotency key that nothing else uses. */
+/** Returns an unused idempotency key. */
 export function freshCheckoutKey(): { "Idempotency-Key": string } {
   return { "Idempotency-Key": randomBytes(16).toString("hex") };
 }
 
-/** What a session, subscription or invoice says in an event. */
+/** The overridable members of an event. */
 export interface EventOptions {
   readonly id?: string;
   /** Seconds since 1970. */
   readonly created?: number;
 }
 
-/** The text of an event. */
+/** Returns the text of an event. */
 export function eventText(type: string, object: object, options: EventOptions = {}): string {
   return JSON.stringify({
     id: options.id ?? `evt_${randomBytes(12).toString("hex")}`,
@@ -78,7 +78,7 @@ export function eventText(type: string, object: object, options: EventOptions = 
   });
 }
 
-/** The header for a body. */
+/** Returns the signature header for a body. */
 export function signature(
   body: string,
   { secret = webhookSecrets[0], time = Math.floor(Date.now() / 1000) }: { secret?: string; time?: number } =
@@ -87,7 +87,7 @@ export function signature(
   return `t=${time},v1=${createHmac("sha256", secret).update(`${time}.${body}`).digest("hex")}`;
 }
 
-/** Sends an event, signed unless `header` says otherwise. */
+/** Sends an event, correctly signed by default. */
 export function deliver(server: RunningServer, body: string, header = signature(body)): Promise<Answer> {
   return send(`${server.urls.subscription}/api/stripe/webhook`, {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * A server that answers `POST /v1/checkout/sessions` as Stripe's documentation says its API does: authentication,
- * versions, parameter errors, idempotency with its replays and conflicts; and that can be told to fail.
+ * A server that responds to `POST /v1/checkout/sessions` as Stripe's documentation describes: authentication,
+ * versions, parameter errors, idempotency with replays and conflicts. It can be told to fail.
  *
  * Source: Stripe API reference (Create a Checkout Session, Errors, Idempotent requests); Advanced error handling.
  */
@@ -8,22 +8,21 @@
 import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
-import type { AddressInfo } from "node:net";
-import { atEnd } from "../at_end.ts";
+import { listen } from "../listen.ts";
 
-/** One request as it arrived. */
+/** A received request. */
 export interface StripeCall {
   readonly headers: http.IncomingHttpHeaders;
   readonly path: string;
   /** Decoded from the form. */
   readonly form: Readonly<Record<string, string>>;
-  /** What was answered; `null` when the connection was cut or left hanging. */
+  /** The status of the response; `null` when the connection was cut or left hanging. */
   status: number | null;
 }
 
-/** What becomes of the next request instead of its due answer. */
+/** Replaces the next response. */
 export type Fault =
-  /** Before anything is executed: nothing is kept under the key. */
+  /** Before execution: nothing is stored under the key. */
   | {
     readonly kind: "answer";
     readonly status: number;
@@ -31,7 +30,7 @@ export type Fault =
     readonly headers?: http.OutgoingHttpHeaders;
     readonly text?: string;
   }
-  /** While it is executed: the answer is kept under the key and will be replayed. */
+  /** During execution: the response is stored under the key and replayed. */
   | {
     readonly kind: "kept";
     readonly status: number;
@@ -39,9 +38,9 @@ export type Fault =
     readonly headers?: http.OutgoingHttpHeaders;
   }
   | { readonly kind: "hang" }
-  /** The connection is cut before anything is done. */
+  /** The connection is cut before execution. */
   | { readonly kind: "reset" }
-  /** The session is made, and the connection is cut before the answer. */
+  /** The session is created, and the connection is cut before the response. */
   | { readonly kind: "reset_after" };
 
 interface Kept {
@@ -51,7 +50,7 @@ interface Kept {
   readonly requestId: string;
 }
 
-/** How to start one. */
+/** Options of the server. */
 export interface StripeServerOptions {
   readonly secretKey?: string;
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -82,7 +81,7 @@ const known = new Set([
 export class StripeServer {
   readonly #server: http.Server | https.Server;
   readonly secretKey: string;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly calls: StripeCall[] = [];
   /** Sessions by id. */
   readonly sessions = new Map<string, Readonly<Record<string, unknown>>>();
@@ -98,25 +97,20 @@ export class StripeServer {
     this.#server = tls === undefined ? http.createServer(handle) : https.createServer({ ...tls }, handle);
   }
 
-  /** Starts one on a port of the system's choice. */
+  /** Starts a server on a free port. */
   static async open(options: StripeServerOptions = {}): Promise<StripeServer> {
     const server = new StripeServer(options);
-    await new Promise<void>((opened) => server.#server.listen(0, "127.0.0.1", opened));
-    atEnd(() => {
-      server.#server.close();
-      server.#server.closeAllConnections();
-    });
-    const { port } = server.#server.address() as AddressInfo;
+    const port = await listen(server.#server);
     server.url = options.tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`;
     return server;
   }
 
-  /** Says what becomes of the next requests, in turn. */
+  /** Sets the faults of the next requests, in order. */
   fail(...faults: readonly Fault[]): void {
     this.#faults = [...faults];
   }
 
-  /** Keeps every answer back until the returned function is called. */
+  /** Delays every response until the returned function is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = promise;
@@ -126,7 +120,7 @@ export class StripeServer {
     };
   }
 
-  /** Forgets what has happened, sessions and keys too. */
+  /** Clears calls, sessions and keys. */
   clear(): void {
     this.calls.length = 0;
     this.sessions.clear();
@@ -169,7 +163,7 @@ export class StripeServer {
     send(answer.status, answer.body, answer.headers);
   }
 
-  /** What is said before a key is looked at. */
+  /** Returns the refusal that precedes idempotency, if any. */
   #refuse(
     { method, headers }: http.IncomingMessage,
     call: StripeCall,

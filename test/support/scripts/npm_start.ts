@@ -1,4 +1,4 @@
-/** `npm start` as a child of a test, seen as the person at the terminal sees it. */
+/** Runs `npm start` as a child process, as a person at a terminal sees it. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -7,11 +7,11 @@ import { childrenOf, isAlive, signalProcess } from "../../../scripts/processes.t
 import { until } from "../until.ts";
 import { inherited } from "../environment.ts";
 
-/** An `npm start` under way. */
+/** A running `npm start`. */
 export interface Start {
   readonly child: ChildProcess;
   readonly ended: Promise<number | NodeJS.Signals>;
-  /** Both outputs so far. */
+  /** The output of both streams so far. */
   readonly output: () => string;
   readonly isOver: () => boolean;
 }
@@ -19,10 +19,10 @@ export interface Start {
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 const running = new Set<ChildProcess>();
 
-/** Ends those that a failed test has left. */
+/** Kills what a failed test has left running. */
 export function killAll(): void {
   for (const child of running) {
-    // A shell does not pass on what ends it.
+    // A shell does not forward the signal that kills it.
     for (const pid of descendantsOf(child.pid ?? 0)) signalProcess(pid, "SIGKILL");
     child.kill("SIGKILL");
   }
@@ -39,7 +39,7 @@ export const onDeno = ["./node_modules/.bin/deno", "run", "-A", "scripts/start.t
 export function start(folder: string, env: Readonly<Record<string, string>> = {}, command = onNode): Start {
   const child = spawn(command[0] ?? "", command.slice(1), {
     cwd: folder,
-    // What npm passes on of a person's shell, as far as it matters.
+    // The part of a person's environment that npm passes on.
     env: { ...inherited, NO_COLOR: "1", ...anyPort, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -59,7 +59,7 @@ export function start(folder: string, env: Readonly<Record<string, string>> = {}
   return { child, ended, output: () => output, isOver: () => over };
 }
 
-/** Waits for the lines that a person is waiting for, and takes them apart. */
+/** Waits for the welcome text and parses it. */
 export async function welcome(started: Start) {
   await until(() => started.isOver() || started.output().includes("Press Ctrl-C to stop everything."), {
     deadlineMs: 120_000,
@@ -77,12 +77,12 @@ export async function welcome(started: Start) {
   };
 }
 
-/** The postmaster, the actions process and the service, with the watchdogs. */
+/** Returns the ids of the postmaster, the actions process and the service, with the watchdogs. */
 export function processesOf(started: Start): number[] {
   return childrenOf(started.child.pid ?? 0).map(({ pid }) => pid);
 }
 
-/** Waits until none of them runs. */
+/** Waits until none of the processes is running. */
 export async function allEnd(pids: readonly number[]): Promise<void> {
   await until(() => pids.every((pid) => !isAlive(pid)), {
     deadlineMs: 30_000,

@@ -1,9 +1,9 @@
-/** A strict reading of HTML: every element that is opened is closed, in order, and nothing is written twice. */
+/** A strict HTML parser: every opened element is closed, in order, and ids and attributes are unique. */
 
 const voids = new Set(["br", "hr", "img", "input", "link", "meta", "col", "wbr", "source"]);
 const raw = /<(script|style)\b[^>]*>[\s\S]*?<\/\1>/g;
 
-/** An element as it was written. */
+/** A parsed element. */
 export interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -11,9 +11,9 @@ export interface Element {
 }
 
 /**
- * The elements of a document, in order.
+ * Returns the elements of a document, in order.
  *
- * @throws {Error} at the first thing that is not as it should be
+ * @throws {Error} at the first fault
  */
 export function readHtml(html: string): Element[] {
   const elements: Element[] = [];
@@ -46,13 +46,13 @@ export function readHtml(html: string): Element[] {
   return elements;
 }
 
-/** Text of ours with its entities resolved. */
+/** Returns text with its entities resolved. */
 export function unescaped(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 }
 
-/** What stands in the elements of a name, tags left out. */
+/** Returns the text of all elements with a name, without tags. */
 export function textsOf(html: string, name: string): string[] {
   return [...html.matchAll(new RegExp(`<${name}\\b[^>]*>([\\s\\S]*?)</${name}>`, "g"))]
     .map(([, inner = ""]) => unescaped(inner.replaceAll(/<[^>]*>/g, "")).trim());

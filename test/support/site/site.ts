@@ -1,4 +1,4 @@
-/** A site that was built from a real database, and what tests read of it. */
+/** Builds sites from a real database and reads them. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export type JsonLdNode = {
   readonly [name: string]: unknown;
 };
 
-/** A plan as an operator would put it. */
+/** Returns a plan as an operator would add it. */
 export function planEntry(plan: {
   readonly slug: string;
   readonly name: string;
@@ -55,8 +55,8 @@ export const gutterCare = planEntry({
   badges: ["popular"],
 });
 
-/** A database and the sites that are built from it. */
-export class SiteWorld {
+/** A database and the sites built from it. */
+export class SiteTestEnv {
   readonly pool: Pool;
   /** The database's address. */
   readonly url: string;
@@ -68,8 +68,8 @@ export class SiteWorld {
     atEnd(() => this.pool.close());
   }
 
-  static async open(): Promise<SiteWorld> {
-    return new SiteWorld((await createDatabase()).url);
+  static async open(): Promise<SiteTestEnv> {
+    return new SiteTestEnv((await createDatabase()).url);
   }
 
   async add(area: string, status: "confirmed" | "proposed" = "confirmed"): Promise<void> {
@@ -84,7 +84,7 @@ export class SiteWorld {
     await putPlans(this.pool, plans);
   }
 
-  /** Builds into a folder below this file's. */
+  /** Builds a site into a folder below the file's temporary one. */
   async build(name: string): Promise<BuiltSite> {
     const dir = join(this.#folder, name);
     await buildSiteFrom(this.url, { dir, urls, contact: null, isSold: false });
@@ -114,7 +114,7 @@ export class BuiltSite {
     return this.bytes(path).toString("utf8");
   }
 
-  /** The HTML pages by their address below the site's; that of a 404 is `/404.html`. */
+  /** The HTML pages by their address; the 404 page is `/404.html`. */
   get pages(): ReadonlyMap<string, string> {
     return new Map(
       this.paths.filter((path) => path.endsWith(".html"))
@@ -127,7 +127,7 @@ export class BuiltSite {
   }
 }
 
-/** The nodes of a page. */
+/** Returns the JSON-LD nodes of a page. */
 export function jsonLdOf(html: string): JsonLdNode[] {
   const scripts = [...html.matchAll(/<script type="application\/ld\+json">(.*?)<\/script>/gs)];
   if (scripts.length !== 1) throw new Error(`${scripts.length} JSON-LD documents`);

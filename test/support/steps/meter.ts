@@ -1,28 +1,29 @@
 /**
- * Work counted in steps, the same on every machine and at every load: the calls and blocks of the source that V8 counts. What
- * the engine's built-in functions and regular expressions do is not among them; {@linkcode cpuMs} has their time.
+ * Measures work in steps that do not depend on the machine or its load: the calls and blocks that V8 counts in the
+ * source. It does not count the engine's built-in functions and regular expressions; {@linkcode cpuMs} measures
+ * their time.
  */
 
 import { Session } from "node:inspector";
 import process from "node:process";
 
-/** What the source may have executed: itself, and the package that reads phone numbers' countries. */
+/** The counted source: the service's and the package that reads phone numbers. */
 const counted = /\/(src|node_modules\/libphonenumber-js)\//;
 
-// At once: V8 counts no blocks of what was compiled before.
+// Immediately, because V8 does not count blocks compiled earlier.
 const session = new Session();
 session.connect();
 session.post("Profiler.enable");
 session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
 
-/** The steps of a run; what it throws is thrown on. Runs end before they return. */
+/** Returns the steps of a synchronous run, and rethrows what it throws. */
 export function countSteps(run: () => unknown): number {
   takeBlocks();
   run();
   return takeBlocks();
 }
 
-/** Milliseconds of this thread's processor that a run takes: the least of three, because the machine has other work. */
+/** Returns a run's processor time in milliseconds: the minimum of three runs, because other work disturbs them. */
 export function cpuMs(run: () => unknown): number {
   return Math.min(...[1, 2, 3].map(() => {
     const before = process.threadCpuUsage();
@@ -31,7 +32,7 @@ export function cpuMs(run: () => unknown): number {
   }));
 }
 
-/** The calls and blocks since the last time. */
+/** Returns the calls and blocks since the previous call. */
 function takeBlocks(): number {
   let blocks = 0;
   session.post("Profiler.takePreciseCoverage", (fault, { result }) => {

@@ -1,29 +1,29 @@
 /**
- * A search for the input that costs the most: pieces that a parser knows, repeated, combined and changed as long as that
- * makes it dearer. Seeded, so that a failure comes again.
+ * Searches for the most expensive input by repeating, combining and changing pieces that a parser recognizes. It is
+ * seeded, so that a failure is reproducible.
  */
 
-import { chance } from "../faults/random.ts";
+import { seededRandom } from "../faults/random.ts";
 import { countSteps, cpuMs } from "./meter.ts";
 
-/** Something that reads what a stranger wrote. */
+/** A function that reads a stranger's text. */
 export interface Subject {
   readonly name: string;
-  /** What its inputs are made of; each is tried by itself first. */
+  /** The pieces of its inputs; each is first tried on its own. */
   readonly pieces: readonly string[];
-  /** An input of about so many bytes. Nothing of it is counted. */
+  /** Builds an input of about `bytes` bytes. It is not measured. */
   readonly build: (genome: Genome, bytes: number) => string;
-  /** What is counted. */
+  /** The measured function. */
   readonly read: (input: string) => unknown;
 }
 
-/** What an input is built from. */
+/** The parts from which an input is built. */
 export interface Genome {
   readonly first: string;
-  /** Repeated as often as there is room. */
+  /** Repeated to fill the input. */
   readonly unit: string;
   readonly last: string;
-  /** In bodies: the bytes of one field, and what its name is made of. */
+  /** For bodies: the bytes of one field, and the piece of its name. */
   readonly fieldBytes: number;
   readonly fieldName: string;
 }
@@ -32,31 +32,31 @@ export interface Genome {
 export interface Costly {
   readonly genome: Genome;
   readonly steps: number;
-  /** Of the processor, milliseconds. */
+  /** Processor time in milliseconds. */
   readonly ms: number;
 }
 
 const fieldSizes = [Infinity, 400, 120, 40, 12, 6];
 
-/** How far a search goes. */
+/** The extent of a search. */
 export interface Search {
-  /** Of each input. */
+  /** The size of each input. */
   readonly bytes: number;
   readonly rounds: number;
   readonly seed: number;
-  /** How many of the costliest are kept, changed further and given back. */
+  /** The number of most expensive inputs that are kept, changed and returned. */
   readonly most: number;
-  /** Where it begins; left out, with each piece by itself. */
+  /** The first inputs; by default each piece on its own. */
   readonly from?: readonly Genome[];
 }
 
-/** A step is some nanoseconds; what the engine does besides shows in the time. */
+/** A step takes some nanoseconds; the time includes what the engine does besides. */
 const weight = ({ steps, ms }: Costly) => steps + ms * 100_000;
 
-/** The costliest genomes found, the worst first. */
+/** Returns the most expensive inputs found, worst first. */
 export function searchWorst(subject: Subject, search: Search): readonly Costly[] {
   const { bytes, rounds, seed, most } = search;
-  const luck = chance(seed);
+  const luck = seededRandom(seed);
   const cost = (genome: Genome): Costly => ({ genome, ...costOf(subject, genome, bytes) });
   const piece = () => luck.oneIn(3) ? "" : luck.pick(subject.pieces);
   const bare = { first: "", last: "", fieldBytes: Infinity, fieldName: "message" };
@@ -81,20 +81,20 @@ export function searchWorst(subject: Subject, search: Search): readonly Costly[]
   return found.toSorted((a, b) => weight(b) - weight(a)).slice(0, most);
 }
 
-/** What an input of some size takes, the second time: the first one finds things yet to be made ready. */
+/** Returns the cost of an input on its second run; the first one initializes caches. */
 function costOf({ build, read }: Subject, genome: Genome, bytes: number): Pick<Costly, "steps" | "ms"> {
   const input = build(genome, bytes);
   read(input);
   return { steps: countSteps(() => read(input)), ms: cpuMs(() => read(input)) };
 }
 
-/** A line of text: a header, an address. */
+/** Returns a line of text, such as a header or an address. */
 export function line({ first, unit, last }: Genome, bytes: number): string {
   const room = bytes - byteLength(first) - byteLength(last);
   return first + filled(unit, room) + last;
 }
 
-/** A flat JSON object: one long field, or as many as there is room for. Every name is another one. */
+/** Returns a flat JSON object with one long field or as many short ones as fit. Every name is unique. */
 export function flatObject(genome: Genome, bytes: number): string {
   const members: string[] = [];
   for (let left = bytes - 2, at = 0; left > 8; at++) {
@@ -107,11 +107,11 @@ export function flatObject(genome: Genome, bytes: number): string {
   return `{${members.join(",")}}`;
 }
 
-/** A value: a number where the unit is one, else a string. */
+/** Returns a value: a number if the unit is one, else a string. */
 function literal(genome: Genome, bytes: number): string {
   const text = line(genome, bytes);
   if (/^\d+$/.test(genome.unit)) return /^[1-9]\d*(e\d+)?$/.test(text) ? text : "1";
-  // Escapes of the pieces stay what they are.
+  // The pieces' escapes are preserved.
   return `"${text.replaceAll(/["\n\r\t]/g, " ").replace(/\\*$/, "")}"`;
 }
 
