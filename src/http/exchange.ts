@@ -43,9 +43,9 @@ export interface Reply {
   readonly status: number;
   /** The values are Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Text is sent as UTF-8. A stream or source is read at the client's pace and canceled if the client disconnects. */
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | Source | null;
-  /** The length in bytes of a stream or source, or of the body that a HEAD omits. A mismatch aborts the response. */
+  /** Text is sent as UTF-8. A source is read at the client's pace and canceled if the client disconnects. */
+  readonly body: string | Uint8Array | Source | null;
+  /** The length in bytes of a source, or of the body that a HEAD omits. */
   readonly length?: number;
 }
 

@@ -49,7 +49,6 @@ export function isBodiless(status: number): boolean {
 
 export function cancelBody(body: Reply["body"]): void {
   if (body instanceof Source) body.cancel();
-  else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {});
 }
 
 /** Returns the body's length in bytes (for HEAD, the length that GET would send); `null` if unknown. */

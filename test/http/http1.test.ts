@@ -52,25 +52,6 @@ for (const place of places) {
       await hasty.close();
     });
 
-    test("a stream with a declared length has Content-Length, and one of another length is cut off", async () => {
-      const whole = await ask(app.port, get("/announced?3"));
-      assert.equal(whole.headers["content-length"], String(3 * 65_536));
-      assert.equal(whole.headers["transfer-encoding"], undefined);
-      assert.equal(whole.body.byteLength, 3 * 65_536);
-      const head = await ask(app.port, get("/announced?3").replace("GET", "HEAD"), { isHead: true });
-      assert.equal(head.headers["content-length"], String(3 * 65_536));
-      // Extra bytes would be read as the next response.
-      for (const chunks of [2, 4]) {
-        const wire = await Wire.open(app.port);
-        wire.send(get(`/announced?${chunks}`, "X-Request-Id: wrong"));
-        const all = (await wire.closed()).toString("latin1");
-        assert.ok(all.length - all.indexOf("\r\n\r\n") - 4 <= 3 * 65_536);
-        assert.doesNotMatch(all.slice(10), /HTTP\/1\.1/);
-        assert.equal((await app.access(({ requestId }) => requestId === "wrong")).aborted, true);
-        await app.next("fault");
-      }
-    });
-
     test("a stream is cancelled when the client disconnects", async () => {
       const wire = await Wire.open(app.port);
       wire.send(get("/stream?100000"));

@@ -7,7 +7,7 @@ import type { Deadline } from "../deadlines.ts";
 import type { Body, Reply } from "../exchange.ts";
 import type { RefusalStatus } from "../options.ts";
 import { cancelBody, isBodiless, nodeHeaders } from "../reply.ts";
-import { BodyLengthMismatch, BytesSource, type Sink, type Source, toSource } from "../source.ts";
+import { BytesSource, type Sink, Source } from "../source.ts";
 import type { Connections } from "./connections.ts";
 import { fixedBounds } from "./defenses/bounds.ts";
 import { EdgeExchange } from "./edge.ts";
@@ -34,7 +34,8 @@ const isDeno = "Deno" in globalThis;
  * there fit the client's initial window; on Node, chunks of bytes would cost half as much again.
  */
 function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source | null {
-  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return toSource(body);
+  if (body instanceof Source) return body;
+  if (http2 === null || !isDeno || !(body instanceof Uint8Array)) return null;
   const windowBytes = http2.session?.remoteSettings.initialWindowSize ?? 0;
   const chunkBytes = Math.min(Math.max(windowBytes, chunkBytesMin), chunkBytesMax);
   return body.byteLength > chunkBytes ? new BytesSource(body, chunkBytes) : null;
@@ -43,11 +44,9 @@ function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source
 interface PumpOptions {
   readonly response: ServerResponse;
   readonly http2: ServerHttp2Stream | null;
-  /** The `Content-Length`, or `null`. */
-  readonly length: number | null;
   /** Called with the length of each chunk before it is written. */
   readonly onChunk: (bytes: number) => void;
-  /** Called when the source fails or has the wrong length, so that the response is incomplete. */
+  /** Called when the source fails, so that the response is incomplete. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -55,7 +54,6 @@ interface PumpOptions {
 class Pump implements Sink {
   readonly #source: Source;
   readonly #options: PumpOptions;
-  #sent = 0;
   readonly #onWritten = (error?: Error | null): void => {
     const { response, http2 } = this.#options;
     if (error || response.destroyed) return;
@@ -73,20 +71,15 @@ class Pump implements Sink {
   }
 
   chunk(bytes: Uint8Array): void {
-    const { response, length, onChunk } = this.#options;
+    const { response, onChunk } = this.#options;
     if (response.destroyed) return;
-    this.#sent += bytes.byteLength;
-    // A client would parse excess bytes as the next response.
-    if (length !== null && this.#sent > length) return this.fail(new BodyLengthMismatch("longer"));
     onChunk(bytes.byteLength);
     response.write(bytes, this.#onWritten);
   }
 
   end(): void {
-    const { response, length } = this.#options;
-    if (response.destroyed) return;
-    if (length !== null && this.#sent < length) this.fail(new BodyLengthMismatch("shorter"));
-    else response.end();
+    const { response } = this.#options;
+    if (!response.destroyed) response.end();
   }
 
   fail(error: unknown): void {
@@ -281,7 +274,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     if (this.#isClosed) return cancelBody(body);
     const source = sourceFor(body, this.#http2);
     if (source !== null) {
-      this.#pump(source, length);
+      this.#pump(source);
       return;
     }
     const bytes = body as string | Uint8Array | null;
@@ -322,7 +315,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     this.#body?.discard(() => isHttp2 || response.end());
   }
 
-  #pump(source: Source, length: number | null): void {
+  #pump(source: Source): void {
     const { requests, stalls } = this.#connections;
     this.#source = source;
     requests.remove(this);
@@ -341,7 +334,7 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
       this.edge.report(error, this);
       this.destroy();
     };
-    new Pump(source, { response: this.#response, http2: this.#http2, length, onChunk, onFailure });
+    new Pump(source, { response: this.#response, http2: this.#http2, onChunk, onFailure });
   }
 
   /** Sends the surface's fault reply, or aborts the response if its headers have been sent. */

@@ -8,6 +8,7 @@ import { parseNetworks } from "#src/http/addresses.ts";
 import type { Access, HttpObservation, Listener, Surface } from "#src/http/options.ts";
 import type { Bounds } from "#src/http/node/defenses/bounds.ts";
 import { json, text } from "#src/http/reply.ts";
+import { type Sink, Source } from "#src/http/source.ts";
 import type { TlsPaths } from "#src/http/tls_files.ts";
 import { Router } from "#src/http/router.ts";
 import { listen } from "#src/http/node/listen.ts";
@@ -155,16 +156,6 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
       report({ event: "began" });
       return new Promise<Reply>((resolve) => release = () => resolve(text(200, "held")));
     })
-    .get("/begun", () => ({
-      status: 200,
-      headers: {},
-      body: new ReadableStream({
-        start(controller) {
-          controller.enqueue(new Uint8Array(1));
-          release = () => controller.close();
-        },
-      }),
-    }))
     .post("/release", () => {
       release();
       return text(200, "released");
@@ -172,13 +163,7 @@ function routes(settings: Settings, report: (event: AppEvent) => void): Router {
     .get("/stream", (exchange) => ({
       status: 200,
       headers: {},
-      body: countingStream(Number(exchange.query), () => report({ event: "cancelled" })),
-    }))
-    .get("/announced", (exchange) => ({
-      status: 200,
-      headers: {},
-      body: countingStream(Number(exchange.query), () => {}),
-      length: 3 * 65_536,
+      body: new CountingSource(Number(exchange.query), () => report({ event: "cancelled" })),
     }));
 }
 
@@ -188,18 +173,30 @@ function seen(exchange: Exchange): unknown {
   return { method, path, query, requestId, clientAddress, twice: exchange.header("x-twice") ?? null };
 }
 
-/** Returns a stream of `chunks` chunks of 64 KiB, created on demand. */
-function countingStream(chunks: number, onCancel: () => void): ReadableStream<Uint8Array> {
-  let sent = 0;
-  return new ReadableStream({
-    pull(controller) {
-      // NaN: a source that hangs.
-      if (Number.isNaN(chunks)) return new Promise(() => {});
-      if (sent++ < chunks) controller.enqueue(new Uint8Array(65_536).fill(sent));
-      else controller.close();
-    },
-    cancel: onCancel,
-  });
+/** Sends `chunks` chunks of 64 KiB; NaN: a source that hangs. */
+class CountingSource extends Source {
+  readonly #chunks: number;
+  readonly #onCancel: () => void;
+  #sent = 0;
+  #hasEnded = false;
+
+  constructor(chunks: number, onCancel: () => void) {
+    super();
+    this.#chunks = chunks;
+    this.#onCancel = onCancel;
+  }
+
+  next(sink: Sink): void {
+    if (Number.isNaN(this.#chunks)) return;
+    if (this.#sent++ < this.#chunks) return sink.chunk(new Uint8Array(65_536).fill(this.#sent));
+    this.#hasEnded = true;
+    sink.end();
+  }
+
+  cancel(): void {
+    if (!this.#hasEnded) this.#onCancel();
+    this.#hasEnded = true;
+  }
 }
 
 if (import.meta.main) {
