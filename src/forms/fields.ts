@@ -12,6 +12,7 @@ import {
   replaceLoneSurrogates,
   withoutByteOrderMark,
 } from "../lead/json.ts";
+import { comparedFieldsMax } from "../lead/sender.ts";
 import { normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam/score.ts";
 
@@ -29,9 +30,6 @@ export interface Posted {
   /** Whether the honeypot `website` is filled in. */
   readonly isHoneypotFilled: boolean;
 }
-
-/** The maximum number of fields that are canonicalized or searched for a contact. Chosen: 500, more than any form has. */
-export const comparedFieldsMax = 500;
 
 /**
  * Parses a decoded body; returns `null` unless it is a flat JSON object. Source: SPEC, Tenant forms; DECISIONS, Forms.

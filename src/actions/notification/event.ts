@@ -2,9 +2,7 @@
 
 import { countryDefault } from "../../contract/fields.ts";
 import { isObject } from "../../lead/json.ts";
-import { fieldAliases, foldName } from "../../lead/field_aliases.ts";
-import { normalizeCountry } from "../../lead/place.ts";
-import { normalizeLine } from "../../lead/text.ts";
+import { findSender } from "../../lead/sender.ts";
 import type { SendRequest } from "../destination.ts";
 import type { DeliveredEvent } from "../event.ts";
 import { breakLinks } from "./mail.ts";
@@ -159,14 +157,12 @@ const campaignLabels: Readonly<Record<string, string>> = {
 
 const visitFields = ["page_url", "referrer"];
 
-// The same as `comparedFieldsMax` at acceptance.
-const matchedFieldsMax = 500;
 const formNameLengthMax = 40;
 
 function submissionNotification(event: DeliveredEvent, recipient: Recipient): Notification {
   const fields = lastMembers(event.content).filter(({ valueText }) => !isBlank(valueText));
   const { formKey, campaign, more: otherFields } = readExtra(event.extra);
-  const sender = findSender(fields);
+  const sender = readSender(fields);
   const contactInfo = contactDetails(sender.contact);
   const from = formKey === null ? singleLine(event.source) : `the ${formTitle(formKey)} form`;
   const what = `New message from ${from}`;
@@ -185,7 +181,7 @@ function submissionNotification(event: DeliveredEvent, recipient: Recipient): No
       { heading: "Contact", rows: contactInfo.rows },
       {
         heading: "Answers",
-        rows: fields.filter((field) => !visit.includes(field) && !sender.used.includes(field)).map(fieldRow),
+        rows: fields.filter((field) => !visit.includes(field) && !sender.used.has(field)).map(fieldRow),
       },
       { heading: "Visit", rows: [...visit.map(fieldRow), ...campaign] },
       { heading: "Other fields", rows: otherFields.map(fieldRow) },
@@ -227,44 +223,20 @@ function formTitle(formKey: string): string {
   );
 }
 
-/** Finds the sender in the fields; `used` lists the fields that the result contains. */
-function findSender(fields: readonly Member[]) {
-  const byName = new Map<string, Member>();
-  for (const field of fields.slice(0, matchedFieldsMax)) {
-    const folded = foldName(field.name);
-    if (folded !== "" && !byName.has(folded) && !/^(?:true|false)$/.test(field.valueText)) {
-      byName.set(folded, field);
-    }
-  }
-  const used: Member[] = [];
-  const fieldText = (field: keyof typeof fieldAliases) => {
-    const part = fieldAliases[field].map((name) => byName.get(name)).find((part) => part !== undefined);
-    return { part, words: part === undefined ? "" : readableValue(part.valueText) };
-  };
-  const takeField = (field: keyof typeof fieldAliases) => {
-    const { part, words } = fieldText(field);
-    if (part !== undefined) used.push(part);
-    return words;
-  };
-  const country = normalizeLine(takeField("country")) || countryDefault;
-  const contact = {
-    ...{ phone: takeField("phone").trim(), email: takeField("email").trim() },
-    ...{
-      street: takeField("street_address"),
-      city: takeField("city"),
-      state: takeField("state"),
-      zip: takeField("zip"),
-    },
-    country: normalizeCountry(country) ?? country,
-  };
-  const hasFullName = fieldText("last_name").words === "" && fieldText("name").words !== "";
-  const name = hasFullName ? takeField("name") : `${takeField("first_name")} ${takeField("last_name")}`;
-  const messageLabel = fieldText("project_details").part?.name ?? "";
+/** Reads the sender from the fields; `used` has the fields that the result contains. */
+function readSender(fields: readonly Member[]) {
+  const { name, country, find, take, used } = findSender(
+    fields.map((field) => [field.name, field]),
+    ({ valueText }) => /^(?:true|false)$/.test(valueText) ? "" : readableValue(valueText),
+  );
   return {
-    contact,
-    name: singleLine(name).trim(),
-    message: takeField("project_details"),
-    messageLabel: fieldLabel(messageLabel),
+    contact: {
+      ...{ phone: take("phone").trim(), email: take("email").trim(), street: take("street_address") },
+      ...{ city: take("city"), state: take("state"), zip: take("zip"), country },
+    },
+    name: singleLine(name),
+    messageLabel: fieldLabel(find("project_details")?.name ?? ""),
+    message: take("project_details"),
     used,
   };
 }

@@ -2,7 +2,7 @@
 
 import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { fieldAliases, foldName } from "../../lead/field_aliases.ts";
+import { findSender } from "../../lead/sender.ts";
 import { normalizeLine } from "../../lead/text.ts";
 import {
   countCorrections,
@@ -168,20 +168,12 @@ const nonContentFields: readonly string[] = [honeypotName, formKeyName, startedA
 
 /** Returns a submission's sender, contact, and longest other value. */
 function readFields(fields: HeldSubmission["fields"]) {
-  const remaining = new Map(
-    Object.entries(fields).filter(([name]) => !nonContentFields.includes(name)).map(([name, value]) =>
-      [foldName(name), normalizeLine(value)] as const
-    ),
-  );
-  const takeField = (field: keyof typeof fieldAliases) => {
-    const alias = fieldAliases[field].find((name) => remaining.get(name));
-    const value = remaining.get(alias ?? "") ?? "";
-    if (alias !== undefined) remaining.delete(alias);
-    return value;
-  };
-  const name = takeField("name") || `${takeField("first_name")} ${takeField("last_name")}`.trim();
-  const contact = [takeField("email"), takeField("phone")].find((value) => value !== "") ?? "";
-  return { name, contact, text: [...remaining.values()].reduce((a, b) => b.length > a.length ? b : a, "") };
+  const content = Object.entries(fields).filter(([name]) => !nonContentFields.includes(name))
+    .map(([name, value]) => [name, normalizeLine(value)] as const);
+  const { name, take, used } = findSender(content, String);
+  const [email, phone] = [take("email"), take("phone")];
+  const others = content.map(([, value]) => value).filter((value) => !used.has(value));
+  return { name, contact: email || phone, text: others.reduce((a, b) => b.length > a.length ? b : a, "") };
 }
 
 /** Lists each reason on the page once, with its meaning. */

@@ -1,0 +1,45 @@
+/** Finds the sender in the fields of a form submission. This module is browser compatible. */
+
+import { countryDefault } from "../contract/fields.ts";
+import { fieldAliases, foldName } from "./field_aliases.ts";
+import { normalizeCountry } from "./place.ts";
+import { normalizeLine } from "./text.ts";
+
+/** The maximum number of fields that are compared. Chosen: 500, more than any form has. */
+export const comparedFieldsMax = 500;
+
+/**
+ * Finds the sender in fields with known names (`E-Mail`, `your-email`, `Teléfono`), skipping those whose text is blank.
+ * `take` returns a further field's text; `used` has all values taken. The last word of a full name counts as the last
+ * name. The country is its code, or the sender's text if no country is recognized.
+ */
+export function findSender<Value>(
+  fields: Iterable<readonly [name: string, value: Value]>,
+  toText: (value: Value) => string,
+) {
+  const byName = new Map<string, Value>();
+  for (const [name, value] of [...fields].slice(0, comparedFieldsMax)) {
+    const folded = foldName(name);
+    if (!byName.has(folded) && /[^\p{White_Space}\p{Cc}]/u.test(toText(value))) byName.set(folded, value);
+  }
+  const used = new Set<Value>();
+  const find = (field: keyof typeof fieldAliases) =>
+    fieldAliases[field].map((name) => byName.get(name)).find((value) => value !== undefined);
+  const take = (field: keyof typeof fieldAliases): string => {
+    const value = find(field);
+    if (value === undefined) return "";
+    used.add(value);
+    return toText(value);
+  };
+  const country = normalizeLine(take("country")) || countryDefault;
+  const lastName = normalizeLine(take("last_name"));
+  const fullName = lastName === "" ? normalizeLine(take("name")) : "";
+  return {
+    name: fullName || normalizeLine(`${take("first_name")} ${lastName}`),
+    lastName: lastName || fullName.slice(fullName.lastIndexOf(" ") + 1),
+    country: normalizeCountry(country) ?? country,
+    find,
+    take,
+    used,
+  };
+}
