@@ -9,7 +9,8 @@ import { ConfigError, type Environment, type ListenAddress, SettingsReader } fro
 import type { Catcher } from "./mail_catcher/catcher.ts";
 import { dataFolder } from "./database_url.ts";
 import { type DevCertificates, devClientName, ensureDevCertificates } from "./dev_certificates.ts";
-import { nextFree, startVariables } from "./listeners.ts";
+import { freePort } from "./free_port.ts";
+import { startVariables } from "./listeners.ts";
 
 /**
  * Where leads are delivered. Chosen: if `DATABASE_URL` is set, an actions process runs only if `ACTIONS_DATABASE_URL` is
@@ -114,7 +115,7 @@ export async function actionsListen({ watch }: { readonly watch: boolean }): Pro
   const given = process.env.ACTIONS_LISTEN?.trim();
   if (given !== undefined && given !== "") return given;
   // With --watch, a restarted process must listen on the same port again.
-  return watch ? await nextFree("127.0.0.1:9442") : "127.0.0.1:0";
+  return watch ? `127.0.0.1:${await freePort()}` : "127.0.0.1:0";
 }
 
 /** Returns the settings of our own actions process, which may also connect to the catcher if there is one. */
