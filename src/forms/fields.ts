@@ -3,10 +3,10 @@
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { canonicalWord } from "../lead/fingerprint.ts";
-import { type BodyFault, nestedFault, objectFault } from "../lead/body_fault.ts";
+import { type BodyFault, findJsonFault, nestedFault, objectFault } from "../lead/body_fault.ts";
 import {
-  type ParsedMember,
-  parseMembers,
+  decodeString,
+  members,
   parseObject,
   removeNul,
   replaceLoneSurrogates,
@@ -38,20 +38,19 @@ export interface Posted {
  */
 export function readFields(body: string): Posted | null {
   const sent = withoutByteOrderMark(body);
-  const parsed = parseMembers(sent, limits.jsonDepthMax);
-  if (parsed === null) return null;
+  // Rejected: parseObject, whose object takes three times as long for thousands of names.
+  if (findJsonFault(sent) !== null || !sent.trimStart().startsWith("{")) return null;
   // Cleaned after validation, because removing text could make an invalid body valid.
   const cleaned = removeNul(replaceLoneSurrogates(sent));
-  const members = cleaned === sent ? parsed : parseMembers(cleaned, limits.jsonDepthMax) ?? [];
   const fields = new Map<string, Field>();
   const nested = new Set<string>();
-  for (const member of members) {
-    const { name } = member;
+  for (const { name, nameText, valueText } of members(cleaned)) {
     if (name === formKeyName) continue;
-    if (!isField(member)) nested.add(name);
+    if (/^[[{]/.test(valueText)) nested.add(name);
     else {
       if (nested.size > 0) nested.delete(name);
-      fields.set(name, member);
+      const value = valueText.startsWith('"') ? decodeString(valueText) : JSON.parse(valueText);
+      fields.set(name, { value, nameText, valueText });
     }
   }
   if (nested.size > 0) return null;
@@ -70,10 +69,6 @@ export function fieldsFault(body: string): BodyFault {
       name !== formKeyName && value !== null && typeof value === "object"
     ) ?? ["", null];
   return nestedFault(name, value);
-}
-
-function isField(member: ParsedMember): member is ParsedMember & Field {
-  return member.value === null || typeof member.value !== "object";
 }
 
 /** Whether a honeypot is filled in. Chosen: not by `null`, `false` or white space, which untouched fields may send. */

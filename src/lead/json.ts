@@ -32,79 +32,28 @@ export function parseObject(text: string, depthMax: number): Readonly<Record<str
   return isObject(value) ? value : null;
 }
 
-/** A member with its parsed value; the name keeps lone surrogates. */
-export interface ParsedMember extends Member {
-  readonly value: unknown;
-}
-
-/** Returns an object's members with their parsed values; `null` for a text that {@linkcode parseObject} rejects. */
-export function parseMembers(text: string, depthMax: number): ParsedMember[] | null {
-  if (isDeeperThan(text, depthMax)) return null;
-  const tokens = memberTokens(text);
-  if (tokens === null) return null;
-  const parsed: ParsedMember[] = [];
-  try {
-    for (let at = 0; at < tokens.length; at += 2) {
-      const [nameText, valueText] = [tokens[at] as string, tokens[at + 1] as string];
-      parsed.push({
-        name: parseToken(nameText) as string,
-        nameText,
-        value: parseToken(valueText),
-        valueText,
-      });
-    }
-  } catch {
-    return null;
-  }
-  return parsed;
-}
-
-/** Parses a value; calls `JSON.parse` only for values other than plain strings and numbers. */
-function parseToken(token: string): unknown {
-  const first = token.charCodeAt(0);
-  if (first === quote && plainString.test(token)) return token.slice(1, -1);
-  if (first !== quote && number.test(token)) return Number(token);
-  return JSON.parse(token);
-}
-
-/** Returns alternating names and values, as written; `null` for a malformed object. */
-function memberTokens(text: string): string[] | null {
-  const tokens: string[] = [];
-  let at = skipWhiteSpace(text, 0);
-  if (text.charCodeAt(at) !== openBrace) return null;
-  at = skipWhiteSpace(text, at + 1);
-  if (text.charCodeAt(at) === closeBrace) return skipWhiteSpace(text, at + 1) === text.length ? tokens : null;
-  while (text.charCodeAt(at) === quote) {
-    const nameEnd = stringEnd(text, at);
-    tokens.push(text.slice(at, nameEnd));
-    at = skipWhiteSpace(text, nameEnd);
-    if (text.charCodeAt(at) !== colon) return null;
-    at = skipWhiteSpace(text, at + 1);
-    const end = valueEnd(text, at);
-    tokens.push(text.slice(at, end));
-    at = skipWhiteSpace(text, end);
-    if (text.charCodeAt(at) === closeBrace) {
-      return skipWhiteSpace(text, at + 1) === text.length ? tokens : null;
-    }
-    if (text.charCodeAt(at) !== comma) return null;
-    at = skipWhiteSpace(text, at + 1);
-  }
-  return null;
-}
-
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the members of a valid JSON object in text order, including duplicates. */
 export function members(text: string): Member[] {
-  const tokens = memberTokens(text) as string[];
   const list: Member[] = [];
-  for (let at = 0; at < tokens.length; at += 2) {
-    const [nameText, valueText] = [tokens[at] as string, tokens[at + 1] as string];
-    list.push({ name: decodeString(nameText), nameText, valueText });
+  let at = afterMark(text, skipWhiteSpace(text, 0));
+  while (text.charCodeAt(at) === quote) {
+    const nameEnd = stringEnd(text, at);
+    const nameText = text.slice(at, nameEnd);
+    const start = afterMark(text, skipWhiteSpace(text, nameEnd));
+    const end = valueEnd(text, start);
+    list.push({ name: decodeString(nameText), nameText, valueText: text.slice(start, end) });
+    at = afterMark(text, skipWhiteSpace(text, end));
   }
   return list;
+}
+
+/** Returns the index of the token after the bracket, colon or comma at `at`. */
+function afterMark(text: string, at: number): number {
+  return skipWhiteSpace(text, at + 1);
 }
 
 /** Removes the byte order mark that may precede a JSON text. */
@@ -153,17 +102,12 @@ export function wordEnd(text: string, at: number): number {
   return at;
 }
 
-// deno-lint-ignore no-control-regex -- JSON strings must not contain control characters
-const plainString = /^"[^\\\x00-\x1f]*$/;
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const quote = 0x22;
 const backslash = 0x5c;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 const closeBracket = 0x5d;
 const closeBrace = 0x7d;
-const colon = 0x3a;
-const comma = 0x2c;
 
 /** Whether a character can be part of a number, `true`, `false` or `null`; false for the `NaN` past the end. */
 function isWordPart(code: number): boolean {

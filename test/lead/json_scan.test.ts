@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { limits } from "../../src/contract/limits.ts";
 import { findJsonFault, jsonFaults } from "../../src/lead/body_fault.ts";
-import { parseMembers } from "../../src/lead/json.ts";
+import { parseObject } from "../../src/lead/json.ts";
 import { messyText, numberText, runs } from "../support/lead/properties.ts";
 import vectors from "../vectors/lead.json" with { type: "json" };
 
@@ -52,7 +52,7 @@ for (const [kind, texts] of Object.entries(broken)) {
   test(`${kind} is found at its index`, () => {
     for (const [text, at] of texts) {
       assert.deepEqual(findJsonFault(text), { kind, at }, text);
-      assert.equal(parseMembers(text, limits.jsonDepthMax), null, text);
+      assert.equal(parseObject(text, limits.jsonDepthMax), null, text);
     }
   });
 }
