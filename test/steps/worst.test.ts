@@ -187,7 +187,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
   header(
     "If-Modified-Since",
     ["Sun, ", "06 Nov 1994 ", "08:49:37 ", "GMT", " ", "1", ":", "-", "a"],
-    (text) => parseHttpDate(text, 0),
+    parseHttpDate,
   ),
   header("the request target", ["http://", "https://", "/", "?", "#", "a", "%", "@", ":", ".."], parseTarget),
   header(

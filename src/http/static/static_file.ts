@@ -97,11 +97,10 @@ async function respond(exchange: Exchange, folder: FileFolder, options: StaticOp
   }
   const { file, coding } = selection;
   const headers = headersFor(selection, options);
-  const nowMs = Date.now();
-  const precondition = evaluatePreconditions(exchange, file, nowMs);
+  const precondition = evaluatePreconditions(exchange, file);
   if (precondition === "failed") return text(412, "Precondition failed\n", corsHeaders);
   if (precondition === "not_modified") return notModified(headers);
-  const isPartial = range !== null && coding === "identity" && rangeApplies(exchange, file, nowMs);
+  const isPartial = range !== null && coding === "identity" && rangeApplies(exchange, file, Date.now());
   if (!isPartial) return await send(exchange, folder, { selection, headers, status: 200 });
   const part = rangeWithin(range, file.size);
   if (part === null) {
