@@ -177,43 +177,14 @@ export function writeSite(dir: string, files: SiteFiles): void {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, bytes);
     }
-    swapFolders(target, newFolder, oldFolder);
+    // Neither runtime can swap two folders in one call, so the site is missing for microseconds. If another build replaces
+    // it in that time, one of the two renames fails, and the other build's site stays.
+    if (existsSync(target)) renameSync(target, oldFolder);
+    renameSync(newFolder, target);
   } finally {
-    for (const folder of [newFolder, oldFolder]) rmSync(folder, { recursive: true, force: true });
+    rmSync(newFolder, { recursive: true, force: true });
   }
-}
-
-/** The maximum number of tries while other builds replace the same folder. */
-const triesMax = 20;
-
-// Neither runtime can swap two folders in one call, so the site is missing for microseconds between the two renames.
-function swapFolders(target: string, newFolder: string, oldFolder: string): void {
-  for (let tries = 1;; tries++) {
-    const wasRenamed = tryRename(target, oldFolder);
-    try {
-      return renameSync(newFolder, target);
-    } catch (error) {
-      if (wasRenamed && !existsSync(target)) renameSync(oldFolder, target);
-      // Another build has just put its site there; the next try replaces that site.
-      if (!/^(ENOTEMPTY|EEXIST)$/.test(errorCode(error)) || tries === triesMax) throw error;
-      rmSync(oldFolder, { recursive: true, force: true });
-    }
-  }
-}
-
-/** Renames a folder; returns `false` if it does not exist. */
-function tryRename(from: string, to: string): boolean {
-  try {
-    renameSync(from, to);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return false;
-    throw error;
-  }
-}
-
-function errorCode(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "";
+  rmSync(oldFolder, { recursive: true, force: true });
 }
 
 /** Throws if a folder is neither empty nor a site, because SITE_DIR may be mistyped. */
@@ -237,6 +208,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return pid !== process.pid;
   } catch (error) {
-    return errorCode(error) === "EPERM";
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
