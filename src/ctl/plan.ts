@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { limits } from "#src/contract/limits.ts";
-import { type Interval, intervals } from "#src/contract/plans.ts";
+import { intervals } from "#src/contract/plans.ts";
 import { type Command, Refused, UsageError } from "./command.ts";
 import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
 import { isSlug, parseSlug } from "./values.ts";
@@ -10,7 +10,6 @@ import {
   arrayElements,
   decodeString,
   isObject,
-  type Member,
   members,
   minifyJson,
   parseObject,
@@ -32,8 +31,12 @@ const bytesMax = 1024 * 1024;
 // The payment provider's maximum, eight digits. Source: Stripe, Currencies (minimum and maximum charge amounts).
 const amountCentsMax = 99_999_999;
 
-/** A check that returns a text's fault, as the rest of a sentence that starts with the path, or `null`. */
+/** A check that returns a fault, as the rest of a sentence that starts with the path, or `null`. */
 type Rule = (text: string) => string | null;
+
+/** Checks the JSON text of a string. */
+const string = (rule: Rule): Rule => (valueText) =>
+  valueText.startsWith('"') ? rule(decodeString(valueText)) : "is not a string";
 
 const atMost = (lengthMax: number): Rule => (text) =>
   [...text].length > lengthMax ? `is longer than ${lengthMax} characters` : null;
@@ -46,15 +49,21 @@ const line: Rule = (text) =>
     ? "contains control characters"
     : atMost(200)(text);
 
+/** The rules for the JSON texts of members. */
 const planRules: Readonly<Record<string, Rule>> = {
-  slug: (text) =>
-    isSlug(text) ? null : "is not 1 to 64 characters (a-z, 0-9 or hyphen), or starts or ends with a hyphen",
-  name: line,
-  customer: line,
-  interval: (text) =>
-    (intervals as readonly string[]).includes(text) ? null : `is not one of ${intervals.join(", ")}`,
+  slug: string((text) =>
+    isSlug(text) ? null : "is not 1 to 64 characters (a-z, 0-9 or hyphen), or starts or ends with a hyphen"
+  ),
+  name: string(line),
+  customer: string(line),
+  interval: string((text) =>
+    (intervals as readonly string[]).includes(text) ? null : `is not one of ${intervals.join(", ")}`
+  ),
+  amount_cents: (valueText) =>
+    /^\d{1,8}$/.test(valueText) ? null : `is not a whole number of cents from 0 to ${amountCentsMax}`,
+  items: (valueText) => valueText.startsWith("[") ? null : "is not an array",
 };
-const itemRules: Readonly<Record<string, Rule>> = { title: line, detail: atMost(2_000) };
+const itemRules: Readonly<Record<string, Rule>> = { title: string(line), detail: string(atMost(2_000)) };
 
 /** Parses a file of plans and collects its faults, one sentence each. */
 class PlanReader {
@@ -89,77 +98,50 @@ class PlanReader {
   }
 
   #readPlan(text: string, path: string): PlanEntry {
-    const plan = this.#readMembers(text, path || "The file");
     const pathOf = (member: string) => path === "" ? member : `${path}.${member}`;
+    const values = this.#readObject(text, planRules, { path: path || "The file", pathOf });
     if (replaceLoneSurrogates(text) !== text) {
       this.faults.push(
         `${path || "The plan"} contains half of a surrogate pair, which strict parsers refuse`,
       );
     }
-    const { slug = "", name = "", customer = "", interval } = this.#readTexts(plan, planRules, pathOf);
+    const { slug, name, customer, amount_cents: amountCents, interval } = JSON.parse(text) ?? {};
     const other = this.#slugs.get(slug);
     if (other !== undefined) this.faults.push(`${pathOf("slug")} is the same as ${other}`);
-    if (slug !== "") this.#slugs.set(slug, pathOf("slug"));
-    const amount = plan.get("amount_cents")?.valueText;
-    if (amount === undefined) this.faults.push(`${pathOf("amount_cents")} is missing`);
-    else if (!/^\d{1,8}$/.test(amount)) {
-      this.faults.push(
-        `${pathOf("amount_cents")} is not a whole number of cents from 0 to ${amountCentsMax}`,
-      );
+    if (slug !== undefined) this.#slugs.set(slug, pathOf("slug"));
+    const items = values.get("items") ?? "";
+    for (const [index, item] of (items.startsWith("[") ? arrayElements(items) : []).entries()) {
+      const itemPath = `${pathOf("items")}[${index}]`;
+      this.#readObject(item, itemRules, { path: itemPath, pathOf: (member) => `${itemPath}.${member}` });
     }
-    const items = plan.get("items")?.valueText;
-    if (items === undefined) this.faults.push(`${pathOf("items")} is missing`);
-    else if (!items.startsWith("[")) this.faults.push(`${pathOf("items")} is not an array`);
-    else {
-      for (const [index, item] of arrayElements(items).entries()) {
-        const itemPath = `${pathOf("items")}[${index}]`;
-        const found = this.#readMembers(item, itemPath);
-        if (item.startsWith("{")) this.#readTexts(found, itemRules, (member) => `${itemPath}.${member}`);
-      }
-    }
-    return {
-      ...{ slug, name, customer, amountCents: Number(amount), interval: interval as Interval },
-      json: minifyJson(text),
-    };
+    return { slug, name, customer, amountCents, interval, json: minifyJson(text) };
   }
 
-  /** Returns the members by name; none if the text is not an object or is nested too deeply. */
-  #readMembers(text: string, path: string): ReadonlyMap<string, Member> {
-    const found = new Map<string, Member>();
+  /** Checks an object and the members that `rules` names; returns the members' JSON texts by name. */
+  #readObject(
+    text: string,
+    rules: Readonly<Record<string, Rule>>,
+    { path, pathOf }: { readonly path: string; readonly pathOf: (member: string) => string },
+  ): ReadonlyMap<string, string> {
+    const values = new Map<string, string>();
     if (parseObject(text, limits.jsonDepthMax) === null) {
       this.faults.push(
         isObject(JSON.parse(text))
           ? `${path} is nested deeper than ${limits.jsonDepthMax} levels`
           : `${path} is not an object`,
       );
-      return found;
+      return values;
     }
-    for (const member of members(text)) {
-      if (found.has(member.name)) this.faults.push(`${path} has ${JSON.stringify(member.name)} twice`);
-      found.set(member.name, member);
+    for (const { name, valueText } of members(text)) {
+      if (values.has(name)) this.faults.push(`${path} has ${JSON.stringify(name)} twice`);
+      values.set(name, valueText);
     }
-    return found;
-  }
-
-  /** Checks the members that `rules` names, and returns those that are strings. */
-  #readTexts(
-    object: ReadonlyMap<string, Member>,
-    rules: Readonly<Record<string, Rule>>,
-    pathOf: (member: string) => string,
-  ): Record<string, string> {
-    const texts: Record<string, string> = {};
     for (const [name, rule] of Object.entries(rules)) {
-      const valueText = object.get(name)?.valueText;
-      const isText = valueText?.startsWith('"') === true;
-      if (isText) texts[name] = decodeString(valueText);
-      const fault = valueText === undefined
-        ? "is missing"
-        : isText
-        ? rule(texts[name] ?? "")
-        : "is not a string";
+      const valueText = values.get(name);
+      const fault = valueText === undefined ? "is missing" : rule(valueText);
       if (fault !== null) this.faults.push(`${pathOf(name)} ${fault}`);
     }
-    return texts;
+    return values;
   }
 }
 
