@@ -37,6 +37,10 @@ export function acknowledgementExample(status: "accepted" | "duplicate", flags: 
   return { event_id: eventId, status, received_at: receivedAt, source, flags };
 }
 
+export function submissionExample(status: "accepted" | "duplicate") {
+  return { status, submission_id: placeholders.eventId, received_at: placeholders.receivedAt };
+}
+
 const ada = { first_name: "Ada", last_name: "Lovelace", phone: "(555) 123-4567" };
 
 function prettyJson(body: unknown): string {

@@ -15,8 +15,8 @@ import {
 } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
-import { placeholders } from "./examples.ts";
-import { detailAbout, formLimitRows } from "./guidance.ts";
+import { placeholders, submissionExample } from "./examples.ts";
+import { commonErrorMembers, detailAbout, formLimitRows, keyCheckFailures } from "./guidance.ts";
 import {
   bullets,
   type Cells,
@@ -60,14 +60,7 @@ export const formKeyCheck = [
     response: "429 `rate_limited`",
     meaning: "Too many posts. If the limit per IP address was exceeded, this says nothing about the key.",
   },
-  {
-    response: "503 `not_accepting`",
-    meaning: "The service cannot look up the key at the moment. Try again.",
-  },
-  {
-    response: "connection refused or timeout",
-    meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
-  },
+  ...keyCheckFailures,
 ] as const;
 
 /** The members of a request body, with their rules. */
@@ -118,12 +111,7 @@ export const submissionMembers = [
 
 /** The members of an error body. Source: DECISIONS, Forms and Decided since. */
 export const formErrorMembers = [
-  { name: "error", about: "Machine-readable code, always present." },
-  {
-    name: "request_id",
-    about:
-      "The request ID. A 413, and a 429 for the limit per IP address, omit it; the header `X-Request-Id` is always present.",
-  },
+  ...commonErrorMembers,
   {
     name: "fields",
     about:
@@ -387,13 +375,7 @@ ${
 
 ## 5. Responses
 
-${
-  jsonCode({
-    status: "accepted",
-    submission_id: placeholders.eventId,
-    received_at: placeholders.receivedAt,
-  })
-}
+${jsonCode(submissionExample("accepted"))}
 
 ${memberList(submissionMembers)}
 

@@ -37,6 +37,18 @@ export const retryPolicy = [
   "Store the `event_id` with your lead, and log `request_id` (or your own `X-Request-Id`) on every failure.",
 ] as const;
 
+/** The responses to a key check that say nothing about the key, for every surface. */
+export const keyCheckFailures = [
+  {
+    response: "503 `not_accepting`",
+    meaning: "The service cannot look up the key at the moment. Try again.",
+  },
+  {
+    response: "connection refused or timeout",
+    meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
+  },
+] as const;
+
 /** The meaning of each response to the key check. Source: SPEC, Key check. */
 export const keyCheck = [
   { response: "422 `validation_failed`", meaning: "The key is valid and active. Nothing was stored." },
@@ -48,14 +60,7 @@ export const keyCheck = [
     response: "429 `rate_limited`",
     meaning: "Too many requests from your IP address. This says nothing about the key.",
   },
-  {
-    response: "503 `not_accepting`",
-    meaning: "The service cannot look up the key at the moment. Try again.",
-  },
-  {
-    response: "connection refused or timeout",
-    meaning: "You used `http://` instead of `https://`, or your network blocks outgoing connections.",
-  },
+  ...keyCheckFailures,
 ] as const;
 
 /** The rules of normalization. Source: SPEC, Global normalization. */
@@ -81,14 +86,19 @@ export const keyRules = [
 export const detailAbout =
   "an explanation in English, such as the field with its required type, limit or range, the line and column of a syntax error, the apparent format of the body, the field that you probably meant, or how the key was sent. It never contains your values. Log it, but do not parse it: its wording may change.";
 
-/** The members of an error body. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
-export const errorMembers = [
+/** The members of an error body that are the same on every surface. */
+export const commonErrorMembers = [
   { name: "error", about: "Machine-readable code, always present." },
   {
     name: "request_id",
     about:
       "The request ID. A 413, and a 429 for the limit per IP address, omit it; the header `X-Request-Id` is always present.",
   },
+] as const;
+
+/** The members of an error body. Source: SPEC, Error body; `detail` from DECISIONS, Decided since. */
+export const errorMembers = [
+  ...commonErrorMembers,
   {
     name: "fields",
     about: "With 422 only: every failing field at once, each with `required`, `too_long` or `out_of_range`.",

@@ -12,7 +12,7 @@ import {
   failureExamples,
   flagExamples,
   leadExamples,
-  placeholders,
+  submissionExample,
 } from "../examples.ts";
 import { keyCheck } from "../guidance.ts";
 import { type DocumentName, type DocumentRule, documents } from "../published.ts";
@@ -20,6 +20,7 @@ import {
   commonResponses,
   enumHeader,
   errorExample,
+  errorResponse,
   errorText,
   gateResponses,
   jsonContent,
@@ -29,6 +30,7 @@ import {
   rateLimitHeaders,
   readResponses,
   ref,
+  rejected,
   type Response,
   withHeaders,
 } from "./parts.ts";
@@ -66,11 +68,7 @@ function rejectedResponse(
         ? [[name, { summary: title, description: about, value: errorExample(code, response) }]]
         : []
     );
-  return {
-    description: errorText(errors[code]),
-    headers,
-    content: jsonContent(ref("schemas", "ErrorBody"), { examples: Object.fromEntries(examples) }),
-  };
+  return errorResponse(errorText(errors[code]), headers, { examples: Object.fromEntries(examples) });
 }
 
 /** Lists the responses to a lead. Source: SPEC, POST intake. */
@@ -120,22 +118,16 @@ export function intakePath(): Node {
 }
 
 function submissionResponse(status: "accepted" | "duplicate", description: string): Response {
-  const example = { status, submission_id: placeholders.eventId, received_at: placeholders.receivedAt };
   return {
     description,
     headers: rateLimitHeaders,
-    content: jsonContent(ref("schemas", "SubmissionAcknowledgement"), { example }),
+    content: jsonContent(ref("schemas", "SubmissionAcknowledgement"), { example: submissionExample(status) }),
   };
 }
 
 /** Lists the responses to a submission. Source: DECISIONS, Forms. */
 function submissionResponses(): Readonly<Record<string, Node>> {
   const { invalid_json, missing_required, tenant_mismatch, form_not_found } = formErrors;
-  const rejected = (headers: Response["headers"], text: string, more: Node): Response => ({
-    description: text,
-    headers,
-    content: jsonContent(ref("schemas", "ErrorBody"), more),
-  });
   return {
     ...commonResponses,
     ...gateResponses(formErrors),
@@ -147,9 +139,9 @@ function submissionResponses(): Readonly<Record<string, Node>> {
       "accepted",
       "The submission and its delivery record are on disk. Thank the visitor.",
     ),
-    400: rejected(
-      optionalRateLimitHeaders,
+    400: errorResponse(
       `\`missing_required\`: ${errorText(missing_required)}\n\n\`invalid_json\`: ${errorText(invalid_json)}`,
+      optionalRateLimitHeaders,
       {
         examples: {
           missing_required: {
@@ -165,10 +157,8 @@ function submissionResponses(): Readonly<Record<string, Node>> {
         },
       },
     ),
-    403: rejected(rateLimitHeaders, errorText(tenant_mismatch), { example: errorExample("tenant_mismatch") }),
-    404: rejected(optionalRateLimitHeaders, errorText(form_not_found), {
-      example: errorExample("form_not_found"),
-    }),
+    403: rejected("tenant_mismatch", errorText(tenant_mismatch), rateLimitHeaders),
+    404: rejected("form_not_found", errorText(form_not_found), optionalRateLimitHeaders),
   };
 }
 
@@ -213,72 +203,83 @@ export function formsPath(): Node {
   };
 }
 
-/** Describes the 304 response for a resource with an `ETag`, and the headers for its 200 response. */
-function cacheableResponses(caching: readonly string[], extraHeaders: Readonly<Record<string, Node>> = {}) {
-  const headers = {
+interface Read {
+  readonly operationId: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly Node[];
+  /** The values of `Cache-Control`. */
+  readonly caching: readonly string[];
+  /** The description and the content of the 200 response. */
+  readonly ok: Pick<Response, "description" | "content">;
+  /** Further headers of the 200 response. */
+  readonly headers?: Response["headers"];
+}
+
+/** Describes a public read of a resource with an `ETag`. */
+function publicRead({ tag, parameters = [], caching, ok, headers = {}, ...operation }: Read): Node {
+  const cachingHeaders = {
     ...withHeaders("AllowOrigin", "ETag", "Vary"),
     "Cache-Control": enumHeader("How long you can cache the response.", ...caching),
   };
-  const notModified: Response = { description: "Your copy is current.", headers };
   return {
-    notModified,
-    okHeaders: { ...headers, ...withHeaders("ContentEncoding", "NoSniff"), ...extraHeaders },
+    get: {
+      ...operation,
+      tags: [tag],
+      security: [],
+      parameters: [...parameters, ref("parameters", "IfNoneMatch")],
+      responses: {
+        ...readResponses,
+        200: {
+          ...ok,
+          headers: { ...cachingHeaders, ...withHeaders("ContentEncoding", "NoSniff"), ...headers },
+        },
+        304: { description: "Your copy is current.", headers: cachingHeaders },
+      },
+    },
   };
 }
 
 /** Describes `/v1/vocabulary`. Source: SPEC, Vocabulary. */
 export function vocabularyPath(): Node {
-  const { notModified, okHeaders } = cacheableResponses([
-    `public, max-age=${limits.vocabularyMaxAgeSeconds}`,
-  ]);
-  const ok: Response = {
-    description: "The current vocabulary.",
-    headers: okHeaders,
-    content: jsonContent(ref("schemas", "Vocabulary"), {
-      example: {
-        project_area: [{ area: "kitchen", status: "confirmed" }, { area: "roof", status: "confirmed" }],
-        project_service: projectServices,
-        required: requiredFields,
-      },
-    }),
-  };
-  return {
-    get: {
-      operationId: "getVocabulary",
-      tags: ["Intake"],
-      summary: "Read the vocabulary",
-      description:
-        "Returns the recognized terms of `project_area`. The list grows without notice: read it live.",
-      security: [],
-      parameters: [ref("parameters", "IfNoneMatch")],
-      responses: { ...readResponses, 200: ok, 304: notModified },
+  return publicRead({
+    operationId: "getVocabulary",
+    tag: "Intake",
+    summary: "Read the vocabulary",
+    description:
+      "Returns the recognized terms of `project_area`. The list grows without notice: read it live.",
+    caching: [`public, max-age=${limits.vocabularyMaxAgeSeconds}`],
+    ok: {
+      description: "The current vocabulary.",
+      content: jsonContent(ref("schemas", "Vocabulary"), {
+        example: {
+          project_area: [{ area: "kitchen", status: "confirmed" }, { area: "roof", status: "confirmed" }],
+          project_service: projectServices,
+          required: requiredFields,
+        },
+      }),
     },
-  };
+  });
 }
 
 /** Describes `/api/plans`. Source: SPEC, GET plans. */
 export function plansPath(): Node {
-  const { notModified, okHeaders } = cacheableResponses([`public, max-age=${limits.plansMaxAgeSeconds}`]);
-  const ok: Response = {
-    description: "The plans, by customer and price.",
-    headers: okHeaders,
-    content: jsonContent({ type: "array", items: ref("schemas", "Plan") }, { example: [planExample] }),
-  };
-  return {
-    get: {
-      operationId: "getPlans",
-      tags: ["Plans"],
-      summary: "Read the subscription plans",
-      description:
-        `Cache the response for at least ${
-          limits.plansMaxAgeSeconds / 60
-        } minutes, or fetch it once per build of your ` +
-        "site; do not poll. If you cannot read the plans, show none: the feed returns 503 instead of an empty list.",
-      security: [],
-      parameters: [ref("parameters", "IfNoneMatch")],
-      responses: { ...readResponses, 200: ok, 304: notModified },
+  return publicRead({
+    operationId: "getPlans",
+    tag: "Plans",
+    summary: "Read the subscription plans",
+    description:
+      `Cache the response for at least ${
+        limits.plansMaxAgeSeconds / 60
+      } minutes, or fetch it once per build of your ` +
+      "site; do not poll. If you cannot read the plans, show none: the feed returns 503 instead of an empty list.",
+    caching: [`public, max-age=${limits.plansMaxAgeSeconds}`],
+    ok: {
+      description: "The plans, by customer and price.",
+      content: jsonContent({ type: "array", items: ref("schemas", "Plan") }, { example: [planExample] }),
     },
-  };
+  });
 }
 
 /** Describes `/healthz` on the intake and forms hosts. Source: SPEC, Intake health and Forms health. */
@@ -334,28 +335,16 @@ export function documentPath(name: DocumentName): Node {
   const mediaType = rule.contentType.split(";")[0] as string;
   const schema = mediaType === "application/json" ? ref("schemas", "OpenApi") : { type: "string" };
   const versioned = rule.cachingOfVersion;
-  const pageHeaders = Object.entries(rule.headers ?? {})
+  const headers = Object.entries(rule.headers ?? {})
     .map(([header, value]) => [header, enumHeader("Restricts what the page can do in a browser.", value)]);
-  const { notModified, okHeaders } = cacheableResponses(
-    versioned === undefined ? [rule.caching] : [versioned, rule.caching],
-    Object.fromEntries(pageHeaders),
-  );
-  return {
-    get: {
-      operationId: operationIds[name],
-      tags: ["Documents"],
-      summary: rule.about.replace(/[:.].*/, ""),
-      description: rule.about,
-      security: [],
-      parameters: [
-        ...(versioned === undefined ? [] : [ref("parameters", "Version")]),
-        ref("parameters", "IfNoneMatch"),
-      ],
-      responses: {
-        ...readResponses,
-        200: { description: rule.about, headers: okHeaders, content: { [mediaType]: { schema } } },
-        304: notModified,
-      },
-    },
-  };
+  return publicRead({
+    operationId: operationIds[name],
+    tag: "Documents",
+    summary: rule.about.replace(/[:.].*/, ""),
+    description: rule.about,
+    parameters: versioned === undefined ? [] : [ref("parameters", "Version")],
+    caching: versioned === undefined ? [rule.caching] : [versioned, rule.caching],
+    ok: { description: rule.about, content: { [mediaType]: { schema } } },
+    headers: Object.fromEntries(headers),
+  });
 }

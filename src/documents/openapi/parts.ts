@@ -195,8 +195,15 @@ export function errorExample(
   };
 }
 
-const errorContent = (code: string) =>
-  jsonContent(ref("schemas", "ErrorBody"), { example: errorExample(code) });
+/** Describes an error response; `more` contains its example or examples. */
+export function errorResponse(description: string, headers: Headers, more: Node): Response {
+  return { description, headers, content: jsonContent(ref("schemas", "ErrorBody"), more) };
+}
+
+/** Describes the response with an error code. */
+export function rejected(code: string, description: string, headers: Headers): Response {
+  return errorResponse(description, headers, { example: errorExample(code) });
+}
 
 /** Describes an error code's condition and remedy. */
 export function errorText({ condition, callerAction, retry }: ErrorRule): string {
@@ -216,37 +223,27 @@ export const preRoutingNames: Readonly<Record<keyof typeof unreadErrors, string>
 
 /** `components.responses`: responses that are not specific to one path. */
 export const sharedResponses: Readonly<Record<string, Response>> = {
-  NotFound: {
-    description: `${
-      sentence(errors.not_found.condition)
-    } Paths must match exactly, without a trailing slash.`,
-    headers: withHeaders("NoStore"),
-    content: errorContent("not_found"),
-  },
-  TooManyReads: {
-    description:
-      `One IP address exceeded ${
-        formatCount(limits.publicRead.perMinute)
-      } reads per minute with bursts of ${limits.publicRead.burst}. ` +
+  NotFound: rejected(
+    "not_found",
+    `${sentence(errors.not_found.condition)} Paths must match exactly, without a trailing slash.`,
+    withHeaders("NoStore"),
+  ),
+  TooManyReads: errorResponse(
+    `One IP address exceeded ${
+      formatCount(limits.publicRead.perMinute)
+    } reads per minute with bursts of ${limits.publicRead.burst}. ` +
       "The body has no `request_id`. Wait `Retry-After` seconds.",
-    headers: {
-      ...withHeaders("NoStore", ...rateNames, "RetryAfter"),
-      ...optionalHeaders("AllowOrigin"),
-    },
-    content: jsonContent(ref("schemas", "ErrorBody"), { example: { error: "rate_limited" } }),
-  },
+    { ...withHeaders("NoStore", ...rateNames, "RetryAfter"), ...optionalHeaders("AllowOrigin") },
+    { example: { error: "rate_limited" } },
+  ),
   ...Object.fromEntries(
     Object.entries(unreadErrors).map(([status, { code, condition }]) => [
       preRoutingNames[Number(status) as keyof typeof unreadErrors],
-      {
-        description: sentence(condition),
-        headers: {
-          ...withHeaders("NoStore"),
-          // The handlers for reads also return this status.
-          ...(status === "503" ? { ...optionalHeaders("AllowOrigin") } : {}),
-        },
-        content: errorContent(code),
-      },
+      rejected(code, sentence(condition), {
+        ...withHeaders("NoStore"),
+        // The handlers for reads also return this status.
+        ...(status === "503" ? optionalHeaders("AllowOrigin") : {}),
+      }),
     ]),
   ),
 };
@@ -262,15 +259,11 @@ export const commonResponses: Readonly<Record<string, Node>> = {
 /** The responses that every public read has. */
 export const readResponses: Readonly<Record<string, Node>> = {
   ...commonResponses,
-  405: {
-    description: errorText(errors.method_not_allowed),
-    headers: {
-      ...withHeaders("NoStore"),
-      ...optionalHeaders("AllowOrigin"),
-      Allow: enumHeader("The methods that the path serves.", "GET, HEAD"),
-    },
-    content: errorContent("method_not_allowed"),
-  },
+  405: rejected("method_not_allowed", errorText(errors.method_not_allowed), {
+    ...withHeaders("NoStore"),
+    ...optionalHeaders("AllowOrigin"),
+    Allow: enumHeader("The methods that the path serves.", "GET, HEAD"),
+  }),
   429: ref("responses", "TooManyReads"),
 };
 
@@ -293,19 +286,15 @@ type SharedCode = Extract<
 export function gateResponses(
   rules: Readonly<Record<SharedCode, ErrorRule>>,
 ): Readonly<Record<string, Response>> {
-  const rejected = (code: SharedCode, headers: Headers): Response => ({
-    description: errorText(rules[code]),
-    headers,
-    content: errorContent(code),
-  });
+  const response = (code: SharedCode, headers: Headers) => rejected(code, errorText(rules[code]), headers);
   return {
-    401: rejected("unauthorized", rateLimitHeaders),
-    405: rejected("method_not_allowed", {
+    401: response("unauthorized", rateLimitHeaders),
+    405: response("method_not_allowed", {
       ...rateLimitHeaders,
       Allow: enumHeader("The method that the path serves.", "POST"),
     }),
-    413: rejected("body_too_large", rateLimitHeaders),
-    429: rejected("rate_limited", { ...rateLimitHeaders, ...withHeaders("RetryAfter") }),
-    503: rejected("not_accepting", optionalRateLimitHeaders),
+    413: response("body_too_large", rateLimitHeaders),
+    429: response("rate_limited", { ...rateLimitHeaders, ...withHeaders("RetryAfter") }),
+    503: response("not_accepting", optionalRateLimitHeaders),
   };
 }
