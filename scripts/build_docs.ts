@@ -13,7 +13,7 @@ import { type Cells, code, table } from "../src/documents/markdown.ts";
 import { connectionsMax, pools } from "../src/service/pools.ts";
 import { secretNames } from "../src/settings/secret_files.ts";
 import { variables } from "../src/settings/variables.ts";
-import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
+import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import { webhookParts } from "./webhook_page.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));

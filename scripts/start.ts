@@ -15,7 +15,7 @@ import { migrate } from "../src/store/schema/migrate.ts";
 import { type Catcher, openCatcher } from "./mail_catcher/catcher.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
 import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
-import { actionsDenoFlags, denoFlags } from "../src/settings/deno_flags.ts";
+import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
 import { explainSetup } from "./explain.ts";

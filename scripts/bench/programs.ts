@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { denoFlags } from "../../src/settings/deno_flags.ts";
+import { denoFlags } from "../deno_flags.ts";
 import { variables } from "../../src/settings/variables.ts";
 import { childrenOf } from "../processes.ts";
 import { startWatchdog } from "../watchdog.ts";

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
-import { denoFlags } from "../../src/settings/deno_flags.ts";
+import { denoFlags } from "../deno_flags.ts";
 import { type EmbeddedPostgres, startPostgres } from "../embedded_postgres.ts";
 import { freePort } from "../free_port.ts";
 import type { CertificateFiles } from "../../src/ctl/certificate_files.ts";

@@ -4,7 +4,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { actionsDenoFlags, denoFlags } from "../../src/settings/deno_flags.ts";
+import { actionsDenoFlags, denoFlags } from "../../scripts/deno_flags.ts";
 import { listeners } from "../../scripts/listeners.ts";
 import { atEnd } from "./at_end.ts";
 import { type HandedSocket, handOver } from "./handed_socket.ts";

@@ -1,12 +1,12 @@
 /** Computes the minimal Deno permissions of both processes, for the tests and the documents. */
 
-import { actionsVariables } from "./actions_variables.ts";
-import { credentialsName } from "./credentials.ts";
-import { socketVariables } from "./inherited.ts";
-import type { Environment } from "./reader.ts";
-import { runtimeFolderName, supervisorNames } from "./supervisor.ts";
-import { secretNames } from "./secret_files.ts";
-import { variables } from "./variables.ts";
+import { actionsVariables } from "../src/settings/actions_variables.ts";
+import { credentialsName } from "../src/settings/credentials.ts";
+import { socketVariables } from "../src/settings/inherited.ts";
+import type { Environment } from "../src/settings/reader.ts";
+import { runtimeFolderName, supervisorNames } from "../src/settings/supervisor.ts";
+import { secretNames } from "../src/settings/secret_files.ts";
+import { variables } from "../src/settings/variables.ts";
 
 /**
  * Returns the flags of `deno run` for `src/main.ts`, run in the repository's folder: network, settings, `sql/`, and the
