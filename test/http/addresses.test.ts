@@ -15,7 +15,7 @@ test("a list of networks contains the addresses of its prefixes, by family", () 
   assert.ok(!parseNetworks("0.0.0.0/0").contains("2001:db8::1"));
   assert.ok(parseNetworks("::/0").contains("2001:db8::1"));
   assert.ok(!parseNetworks("::/0").contains("203.0.113.1"));
-  assert.ok(parseNetworks("").isEmpty);
+  assert.ok(!parseNetworks("").contains("203.0.113.1"));
 });
 
 test("an invalid entry in a list of networks is named in the error", () => {

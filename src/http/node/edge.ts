@@ -96,7 +96,7 @@ export class Edge {
   constructor(options: ListenOptions) {
     this.options = options;
     this.bounds = { ...defaultBounds, ...options.bounds };
-    this.trustedProxies = options.trustedProxies ?? new Networks([]);
+    this.trustedProxies = options.trustedProxies ?? new Networks();
     const { tls, admit = () => null } = options;
     this.admission = tls?.caFile === undefined ? null : new Admission({ admit, nowMs: () => Date.now() });
     this.headers = tls && this.admission === null ? strictTransport : [];
