@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
+import { collect } from "../support/output.ts";
 import { type App, places, startApp, within } from "../support/http/echo.ts";
 import { selfSigned } from "../support/authority.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -32,10 +33,9 @@ const suites12 = (kind: string) =>
 /** Connects with openssl and returns its output. */
 function speak(app: App, args: readonly string[], input: string): Promise<string> {
   const child = spawn("openssl", ["s_client", "-connect", `127.0.0.1:${app.port}`, ...args]);
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => said += text);
+  const { both, ended } = collect(child);
   child.stdin.end(input);
-  return within(new Promise((resolve) => child.once("close", () => resolve(said))), "end of openssl");
+  return within(ended.then(both), "end of openssl");
 }
 
 for (const place of places) {

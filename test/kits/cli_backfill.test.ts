@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { collect } from "../support/output.ts";
 import { until } from "../support/until.ts";
 import { TestEnv } from "../support/test_env.ts";
 import { kits, runIn } from "../support/kits/kit.ts";
@@ -39,20 +39,20 @@ test(`a backfill of ${leads} leads, killed three times, ends with each of them a
       what: `the journal has ${bytes} bytes`,
       deadlineMs: 300_000,
     });
-    assert.equal(run.child.exitCode, null, run.output.text);
+    assert.equal(run.child.exitCode, null, run.both());
     run.child.kill("SIGKILL");
-    assert.deepEqual(await run.ended, [null, "SIGKILL"]);
+    assert.equal(await run.ended, "SIGKILL");
   }
   const last = backfill();
-  assert.deepEqual(await last.ended, [0, null], last.output.text);
+  assert.equal(await last.ended, 0, last.both());
 
-  const summary = JSON.parse(last.output.text);
+  const summary = JSON.parse(last.both());
   assert.equal(summary.rows, leads);
   assert.equal(summary.refused, 0);
   assert.equal(summary.accepted + summary.duplicate, leads);
   const doubled = 3 * (unwritten.inFlight + unwritten.waiting);
   assert.ok(summary.duplicate <= doubled, `${summary.duplicate} leads were posted again`);
-  assert.ok(!last.output.text.includes(key.text), "the key is not printed");
+  assert.ok(!last.both().includes(key.text), "the key is not printed");
 
   const [stored] = await testEnv.sql<Record<string, number>[]>`
     select count(*)::int as events, count(distinct idempotency_key)::int as keys,
@@ -63,8 +63,8 @@ test(`a backfill of ${leads} leads, killed three times, ends with each of them a
   assert.equal(await journalRows(), leads, "each row is in the journal once");
 
   const again = backfill();
-  assert.deepEqual(await again.ended, [0, null], again.output.text);
-  assert.equal(JSON.parse(again.output.text).settled_before, leads, "nothing is left to post");
+  assert.equal(await again.ended, 0, again.both());
+  assert.equal(JSON.parse(again.both()).settled_before, leads, "nothing is left to post");
 });
 
 function csv(): string {
@@ -75,14 +75,7 @@ function csv(): string {
   return `id,first_name,last_name,phone,cost\n${rows.join("\n")}\n`;
 }
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly output: { text: string };
-  /** Exit code and signal. */
-  readonly ended: Promise<unknown[]>;
-}
-
-function start(env: Readonly<Record<string, string>>): Run {
+function start(env: Readonly<Record<string, string>>) {
   const child = spawn(join(folder, "leads"), [
     ...[
       "post",
@@ -98,11 +91,7 @@ function start(env: Readonly<Record<string, string>>): Run {
     ],
     ...["--rate", rate, "--concurrency", String(unwritten.inFlight)],
   ], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const output = { text: "" };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => output.text += text);
-  }
-  return { child, output, ended: once(child, "close") };
+  return { child, ...collect(child) };
 }
 
 /** Returns the number of rows in the journal, each unique. */

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { clients } from "../../src/documents/clients.ts";
 import { TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
+import { type Command, mustRun } from "../support/tool.ts";
 
 // A caller's project with openapi-typescript installed, so that npx fetches nothing.
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
@@ -26,30 +26,13 @@ const snippets = [...ownText.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, langu
 }));
 const inShell = snippets.filter(({ language }) => language === "sh").map(({ code }) => code);
 
-/** Runs a program in the folder of the snippets. */
-function run(command: string, args: readonly string[]) {
-  return new Promise<{ code: number; stdout: string; stderr: string }>((settle) => {
-    execFile(command, args, {
-      cwd: folder,
-      timeout: 60_000,
-      env: {
-        PATH: `${bin}:${process.env.PATH}`,
-        HOME: folder,
-        LEADS_API_KEY: key.text,
-        NO_COLOR: "1",
-      },
-    }, (error, stdout, stderr) => {
-      settle({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
-    });
-  });
+/** Runs a program, which must succeed, in the folder of the snippets and returns its output. */
+function run(...command: Command): Promise<string> {
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, LEADS_API_KEY: key.text };
+  return mustRun(command, { cwd: folder, env });
 }
 
-/** Runs a snippet of the brief, which must succeed, and returns its output. */
-async function shell(code: string): Promise<string> {
-  const { code: exit, stdout, stderr } = await run("sh", ["-e", "-c", code]);
-  assert.equal(exit, 0, stderr);
-  return stdout;
-}
+const shell = (code: string) => run("sh", "-e", "-c", code);
 
 const parsed = (answer: string) => ({
   status: Number(/^HTTP\/\S+ (\d+)/.exec(answer)?.[1]),
@@ -101,6 +84,5 @@ const programs = snippets.filter(({ language }) => language === "ts").map(({ cod
 test("TypeScript: the client compiles strictly", async () => {
   assert.deepEqual(programs.map(({ name }) => name), ["lead_intake.ts", "send.ts"]);
   for (const { name, code } of programs) writeFileSync(join(folder, name), code);
-  const { code, stderr } = await run("deno", ["check", "--no-config", "send.ts"]);
-  assert.equal(code, 0, stderr);
+  await run("deno", "check", "--no-config", "send.ts");
 });

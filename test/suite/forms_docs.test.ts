@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { formExample } from "../../src/contract/forms.ts";
@@ -12,12 +11,13 @@ import { atEnd } from "../support/at_end.ts";
 import { until } from "../support/until.ts";
 import { TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
-import { listen } from "../support/listen.ts";
+import { openFront } from "../support/docs/clients.ts";
+import { type Command, type Ran, runTool } from "../support/tool.ts";
 
 /** The code of the forms' brief, unchanged. */
 const folder = temporaryFolder("forms-brief");
 const testEnv = await TestEnv.open();
-await testEnv.start();
+const service = await testEnv.start();
 // The tenant of the brief's examples.
 const [row] = await testEnv.sql<{ id: number }[]>`
   insert into tenant (slug, name) values ('acme', 'Acme') returning id`;
@@ -30,18 +30,10 @@ const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language
 }));
 const codeIn = (language: string) => snippets.find((snippet) => snippet.language === language)?.code ?? "";
 
-function run(
-  command: string,
-  args: readonly string[],
-  key: string,
-): Promise<{ stdout: string; stderr: string }> {
-  const env = { PATH: process.env.PATH ?? "", HOME: folder, FORMS_API_KEY: key };
-  return new Promise((settle, reject) => {
-    execFile(command, args, { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`));
-      else settle({ stdout, stderr });
-    });
-  });
+async function run(command: Command, key: string): Promise<Ran> {
+  const ran = await runTool(command, { cwd: folder, env: { HOME: folder, FORMS_API_KEY: key } });
+  assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+  return ran;
 }
 
 /** The result of the brief's function, and its log. */
@@ -53,7 +45,7 @@ const inJavaScript = (code: string): Submit => async (fields, text = key.text) =
   const program = `import { submitForm } from "./submit_form.js";
     console.log(JSON.stringify(await submitForm(${JSON.stringify(fields)})));`;
   writeFileSync(join(folder, "program.js"), program);
-  const { stdout, stderr } = await run(process.execPath, ["program.js"], text);
+  const { stdout, stderr } = await run([process.execPath, "program.js"], text);
   return { ...JSON.parse(stdout), log: stderr };
 };
 
@@ -64,7 +56,7 @@ is_sent, missing = submit_form.submit_form(json.loads(${JSON.stringify(JSON.stri
 print(json.dumps({"isSent": is_sent, "fields": missing}))`;
   writeFileSync(join(folder, "program.py"), program);
   // Python would reuse the bytecode of a module with the same size and time of change.
-  const { stdout, stderr } = await run("python3", ["-B", "program.py"], text);
+  const { stdout, stderr } = await run(["python3", "-B", "program.py"], text);
   return { ...JSON.parse(stdout), log: stderr };
 };
 
@@ -75,7 +67,7 @@ const inPhp = (code: string): Submit => async (fields, text = key.text) => {
 echo json_encode(["isSent" => $sent, "fields" => (object) $missing]);`;
   writeFileSync(join(folder, "program.php"), program);
   const told = ["-d", "error_reporting=-1", "-d", "display_errors=stderr", "-d", "log_errors=0"];
-  const { stdout, stderr } = await run("php", [...told, "program.php"], text);
+  const { stdout, stderr } = await run(["php", ...told, "program.php"], text);
   return { ...JSON.parse(stdout), log: stderr };
 };
 
@@ -94,7 +86,7 @@ test("the forms' brief has snippets in exactly the languages tested here", () =>
 
 test("curl: the probe names the required fields and stores nothing; the submission is accepted, then a duplicate", async () => {
   const [probe, submit] = snippets.filter(({ language }) => language === "sh").map(({ code }) => code);
-  const shell = async (code = "") => (await run("sh", ["-e", "-c", code], key.text)).stdout;
+  const shell = async (code = "") => (await run(["sh", "-e", "-c", code], key.text)).stdout;
   const answer = await testEnv.leavesNothing(() => shell(probe));
   assert.match(
     answer,
@@ -125,19 +117,12 @@ for (const { name: language, fence, submitter } of functions) {
   });
 }
 
-/** Serves these statuses in order, or raw text; `null` cuts the connection. */
-async function scripted(statuses: readonly (number | string | null)[], retryAfter = "1") {
-  const seen: { body: string; atMs: number }[] = [];
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const status = statuses[seen.length] ?? null;
-    seen.push({ body, atMs: performance.now() });
-    if (status === null) return request.socket.destroy();
-    if (typeof status === "string") return request.socket.end(status);
-    response.writeHead(status, { "Retry-After": retryAfter }).end("{}");
-  });
-  return { seen, formUrl: `http://127.0.0.1:${await listen(server)}/v1/forms/acme/contact` };
+/** Sends these statuses in order; `null` cuts the connection. */
+async function scripted(statuses: readonly (number | null)[], retryAfter = "1") {
+  const headers = { "Retry-After": retryAfter };
+  const answers = statuses.map((status) => status === null ? null : { status, headers });
+  const { url, asked } = await openFront(service.urls.forms ?? "", answers);
+  return { seen: asked, formUrl: `${url}/v1/forms/acme/contact` };
 }
 
 for (const { name: language, text, submitter } of functions) {

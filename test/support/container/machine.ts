@@ -49,10 +49,7 @@ export class Machine {
       ...["sh", tree, own, `lead-${process.pid}-${count}`],
       ...Object.entries(folders).map(([there, here]) => `--bind-ro=${here}:${there}`),
     ], { stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    for (const stream of [nspawn.stdout, nspawn.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => output += text);
-    }
+    const { both: output } = collect(nspawn);
     const ended = new Promise<void>((settle) => nspawn.once("exit", () => settle()));
     let leader = 0;
     atEnd(async () => {
@@ -62,13 +59,13 @@ export class Machine {
       await ended;
     });
     leader = await until(() => {
-      if (nspawn.exitCode !== null) throw new Error(output);
+      if (nspawn.exitCode !== null) throw new Error(output());
       return leaderOf(nspawn.pid ?? 0);
     }, { what: "the machine's systemd" });
     // Also when this process is killed.
     const watchdog = startWatchdog('kill -s KILL "$1"', { args: [String(leader)] });
     atEnd(() => watchdog.dismiss());
-    const machine = new Machine(nspawn, leader, () => output);
+    const machine = new Machine(nspawn, leader, output);
     await until(async () => {
       const { stdout } = await machine.run("systemctl", ["is-system-running"]);
       return /^(running|degraded)/.test(stdout);

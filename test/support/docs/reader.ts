@@ -16,6 +16,7 @@ import { listeners } from "../../../scripts/listeners.ts";
 import { signalProcess } from "../../../scripts/processes.ts";
 import { atEnd } from "../at_end.ts";
 import { post } from "../client.ts";
+import { collect } from "../output.ts";
 import { copyCheckout } from "../scripts/checkout.ts";
 import { until } from "../until.ts";
 
@@ -102,20 +103,14 @@ export class Reader {
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (part: string) => output += part);
-    }
-    const ended = new Promise<number | NodeJS.Signals>((settle) =>
-      child.once("close", (code, signal) => settle(code ?? signal ?? 1))
-    );
+    const { both, ended } = collect(child);
     let isOver = false;
     ended.then(() => isOver = true);
     atEnd(() => {
       if (!isOver && child.pid !== undefined) signalProcess(-child.pid, "SIGTERM");
       return ended;
     });
-    return { output: () => output, ended };
+    return { output: both, ended };
   }
 
   /** The environment in which `psql` connects as the superuser. */

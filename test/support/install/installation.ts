@@ -9,6 +9,7 @@ import { issueCertificate } from "../../../src/ctl/x509.ts";
 import { Machine } from "../container/machine.ts";
 import { debianTree } from "../container/tree.ts";
 import { temporaryFolder } from "../folder.ts";
+import { collect } from "../output.ts";
 import { until } from "../until.ts";
 import type { Counts } from "./load.ts";
 
@@ -140,15 +141,11 @@ export class Installation {
     const name = `load-${Date.now()}`;
     const options = { url: `https://${domain}`, address: "127.0.0.1", key, ca, perSecond, name };
     const child = this.machine.start("node", ["/mnt/load.ts", JSON.stringify(options)]);
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => output += text);
-    }
-    const ended = new Promise((settle) => child.once("close", settle));
-    await until(() => output.includes("begun"));
+    const { both, ended } = collect(child);
+    await until(() => both().includes("begun"));
     await work();
     await this.machine.shell("pkill -TERM -f '^node /mnt/load.ts'");
     await ended;
-    return JSON.parse(output.slice(output.indexOf("{")));
+    return JSON.parse(both().slice(both().indexOf("{")));
   }
 }

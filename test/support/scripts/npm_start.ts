@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { listeners } from "../../../scripts/listeners.ts";
 import { childrenOf, isAlive, signalProcess } from "../../../scripts/processes.ts";
+import { collect } from "../output.ts";
 import { until } from "../until.ts";
 import { inherited } from "../environment.ts";
 
@@ -44,19 +45,9 @@ export function start(folder: string, env: Readonly<Record<string, string>> = {}
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
-  let output = "";
-  let over = false;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => output += text);
-  }
-  const ended = new Promise<number | NodeJS.Signals>((settle) => {
-    child.once("close", (code, signal) => {
-      running.delete(child);
-      over = true;
-      settle(code ?? signal ?? 1);
-    });
-  });
-  return { child, ended, output: () => output, isOver: () => over };
+  child.once("close", () => running.delete(child));
+  const { both, ended } = collect(child);
+  return { child, ended, output: both, isOver: () => !running.has(child) };
 }
 
 /** Waits for the welcome text and parses it. */
