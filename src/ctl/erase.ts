@@ -1,7 +1,7 @@
 /** Defines `ctl erase`. */
 
 import { type Person, personByEmail, personByPhone } from "#src/lead/person.ts";
-import { readStates } from "#src/store/operator/events.ts";
+import { readEvents, readStates } from "#src/store/operator/events.ts";
 import {
   type Candidate,
   type CollisionCandidate,
@@ -9,7 +9,6 @@ import {
   ErasureRun,
   findCandidates,
   findCollisionCandidates,
-  findEvent,
   readCollisionsOf,
 } from "#src/store/operator/erasure.ts";
 import type { Pool } from "#src/store/pool.ts";
@@ -105,16 +104,12 @@ function newReport(isDryRun: boolean): Report {
 }
 
 async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise<Reply> {
-  const found = await findEvent(pool, eventId);
-  if (found === null) {
-    throw new Refused(`There is no event ${eventId}; see ctl lead list`);
-  }
+  const [event] = await readEvents(pool, [eventId], { withRaw: false });
+  if (!event) throw new Refused(`There is no event ${eventId}; see ctl lead list`);
   const report = newReport(isDryRun);
   if (isDryRun) {
     report.collisions = (await readCollisionsOf(pool, eventId)).length;
-    if (found === "stored") {
-      report.erased.push({ eventId, state: (await readStates(pool, [eventId]))[0] as ErasedState });
-    }
+    if (event.lead !== null) report.erased.push({ eventId, state: event.state as ErasedState });
     return reply(report);
   }
   const run = await ErasureRun.start(pool, { subject: eventId, contacts: [] });

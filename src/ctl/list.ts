@@ -22,7 +22,7 @@ export function noSuchTenant(slug: string): Refused {
 export async function requireTenant(
   pool: Pool,
   slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean }> {
+): Promise<{ readonly id: number; readonly sandbox: boolean }> {
   const tenant = await findTenant(pool, slug);
   if (tenant === null) throw noSuchTenant(slug);
   return tenant;

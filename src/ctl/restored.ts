@@ -4,14 +4,13 @@ import { type ExportedRow, isAuditRow, readLines } from "./audit.ts";
 import { type Command, Refused, type Reply } from "./command.ts";
 import { counted, JsonText, linesMax, shortTime, table } from "./terminal.ts";
 import { parseTime } from "./values.ts";
-import { revokeKey } from "#src/store/operator/api_keys.ts";
+import { listKeys, revokeKey } from "#src/store/operator/api_keys.ts";
 import { readAuditDigest } from "#src/store/operator/audit.ts";
 import { ErasureRun } from "#src/store/operator/erasure.ts";
 import {
   auditRestore,
   holdEvents,
   markEffectsDone,
-  readKey,
   readRestoredFacts,
   readWaiting,
   type RestoredFacts,
@@ -211,13 +210,12 @@ function repeatReason(trace: DeliveryTrace | undefined, gap: string | null): str
 }
 
 async function findLostPosts(pool: Pool, { acknowledged }: Evidence): Promise<LostPosts[]> {
-  const byKey = Map.groupBy(acknowledged, ({ keyId }) => keyId);
-  return await Promise.all([...byKey].map(async ([keyId, posts]) => {
-    const key = /^\d{1,18}$/.test(keyId) ? await readKey(pool, keyId) : null;
-    return {
-      ...{ key_id: keyId, tenant: key?.tenant ?? null, source: key?.label ?? null },
-      request_ids: posts.map(({ requestId }) => requestId),
-    };
+  const keys = new Map((await listKeys(pool, null)).map((key) => [key.id, key]));
+  return [...Map.groupBy(acknowledged, ({ keyId }) => keyId)].map(([keyId, posts]) => ({
+    key_id: keyId,
+    tenant: keys.get(keyId)?.tenant ?? null,
+    source: keys.get(keyId)?.label ?? null,
+    request_ids: posts.map(({ requestId }) => requestId),
   }));
 }
 
@@ -232,14 +230,13 @@ async function undoneOperations(pool: Pool, rows: readonly ExportedRow[]): Promi
 
 async function findRedo(pool: Pool, { action, subject: id, detail }: ExportedRow): Promise<Redo | null> {
   const parsed = (detail === null ? null : JSON.parse(detail)) as Readonly<Record<string, unknown>> | null;
-  const isNumber = /^\d{1,18}$/.test(id);
-  if (action === "key.revoke" && isNumber) {
-    const key = await readKey(pool, id);
+  if (action === "key.revoke") {
+    const key = (await listKeys(pool, null)).find((one) => one.id === id);
     // A key issued after the restore point is gone, and a new key may get its id.
-    if (key === null || key.tenant !== parsed?.tenant || key.label !== parsed?.label) return null;
+    if (key === undefined || key.tenant !== parsed?.tenant || key.label !== parsed?.label) return null;
     return { kind: "revoke", id, kept: [] };
   }
-  if (action === "collision.erase" && isNumber) return { kind: "erase_collision", id, kept: [] };
+  if (action === "collision.erase" && /^\d{1,18}$/.test(id)) return { kind: "erase_collision", id, kept: [] };
   // Erasing a person writes an event.erase row per event; erasing one event writes two rows, which both name the event.
   if (!isErasure(action) || !/^[0-9a-f]{20,}$/.test(id)) return null;
   return { kind: "erase", id, kept: Array.isArray(parsed?.kept) ? parsed.kept.map(String) : [] };

@@ -74,15 +74,6 @@ export async function readCollisionsOf(pool: Pool, eventId: string): Promise<Col
   return rows.map((row) => ({ ...toCandidate(row), id: row.id }));
 }
 
-/** Returns whether an event's content is still stored, or `null` if there is no such event. */
-export async function findEvent(pool: Pool, eventId: string): Promise<"stored" | "removed" | null> {
-  const row = await queryOne(pool, (sql) =>
-    sql<{ removed: boolean }[]>`
-      select e.removed_at is not null as removed from event as e where e.event_id = ${eventId}`);
-  if (row === null) return null;
-  return row.removed ? "removed" : "stored";
-}
-
 type Erased =
   | { readonly kind: "erased"; readonly state: ErasedState; readonly collisions: number }
   /** The event's content was removed earlier. `collisions` counts the collisions that this call erased. */

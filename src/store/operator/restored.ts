@@ -57,19 +57,6 @@ export async function* readWaiting(pool: Pool): AsyncGenerator<WaitingEvent> {
   }
 }
 
-interface NamedKey {
-  readonly tenant: string;
-  readonly label: string;
-  readonly isRevoked: boolean;
-}
-
-export async function readKey(pool: Pool, id: string): Promise<NamedKey | null> {
-  return await queryOne(pool, (sql) =>
-    sql<NamedKey[]>`
-      select t.slug as tenant, k.label, k.revoked_at is not null as "isRevoked"
-      from api_key as k join tenant as t on t.id = k.tenant_id where k.id = ${id}::bigint`);
-}
-
 /** Marks effects as done, and returns the number of events with at least one effect that was not done before. */
 export async function markEffectsDone(
   pool: Pool,

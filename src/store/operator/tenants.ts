@@ -121,10 +121,10 @@ export async function setRetention(pool: Pool, slug: string, days: number | null
 export async function findTenant(
   pool: Pool,
   slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean; readonly isDisabled: boolean } | null> {
+): Promise<{ readonly id: number; readonly sandbox: boolean } | null> {
   return await queryOne(pool, (sql) =>
-    sql<{ id: number; sandbox: boolean; isDisabled: boolean }[]>`
-      select id, sandbox, disabled_at is not null as "isDisabled" from tenant where slug = ${slug}`);
+    sql<{ id: number; sandbox: boolean }[]>`
+      select id, sandbox from tenant where slug = ${slug}`);
 }
 
 interface Campaign {
