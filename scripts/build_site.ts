@@ -15,7 +15,7 @@ import { describeStoreFailure, unambiguousStoreFailure } from "../src/store/fail
 import { readPlans } from "../src/store/serving/plans.ts";
 import { listAreasInForce } from "../src/store/operator/vocabulary.ts";
 import { variables } from "../src/settings/variables.ts";
-import { findDatabaseUrl } from "./database_url.ts";
+import { findDatabaseUrl } from "./running.ts";
 
 const usage = `Usage: npm run site:build
 

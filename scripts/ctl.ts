@@ -2,7 +2,7 @@
 
 import process from "node:process";
 import { runCtl } from "../src/ctl/main.ts";
-import { findDatabaseUrl } from "./database_url.ts";
+import { findDatabaseUrl } from "./running.ts";
 import { developmentSettings } from "./development_settings.ts";
 
 await runCtl(process.argv.slice(2), {

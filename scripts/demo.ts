@@ -11,8 +11,7 @@ import { fillMonth } from "./demo/month.ts";
 import { inThePast } from "./demo/past.ts";
 import { fillSamples } from "./demo/samples.ts";
 import { addDemoTenants, firstSlug } from "./demo/tenants.ts";
-import { findDatabaseUrl } from "./database_url.ts";
-import { findRunning } from "./running.ts";
+import { findDatabaseUrl, findRunning } from "./running.ts";
 
 const usage = `Usage: npm run demo
 

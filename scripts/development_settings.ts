@@ -2,9 +2,8 @@
 
 import { join } from "node:path";
 import type { Environment } from "../src/settings/reader.ts";
-import { dataFolder, findDatabaseUrl } from "./database_url.ts";
 import { devCertificatesIn } from "./dev_certificates.ts";
-import { findRunning } from "./running.ts";
+import { dataFolder, findDatabaseUrl, findRunning } from "./running.ts";
 import { actionsSettings, serviceSettings } from "./start_delivery.ts";
 
 /** Returns this shell's environment with the settings of `npm start`'s processes; `null` if there is no database URL. */

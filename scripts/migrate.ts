@@ -5,7 +5,7 @@
 
 import process from "node:process";
 import { migrate } from "../src/store/schema/migrate.ts";
-import { findDatabaseUrl } from "./database_url.ts";
+import { findDatabaseUrl } from "./running.ts";
 import { explainSetup } from "./explain.ts";
 
 const usage = `Usage: npm run migrate

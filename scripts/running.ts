@@ -1,20 +1,30 @@
-/** Detects an `npm start` that is already running with this data folder. */
+/** Finds the `npm start` that is running with this data folder, and its database. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dataFolder } from "./database_url.ts";
+import { fileURLToPath } from "node:url";
+import { readSecretFiles } from "../src/settings/secret_files.ts";
 import { findProcess } from "./processes.ts";
 
-/** An `npm start` that is running or starting. */
-export interface RunningStart {
-  readonly pid: number;
-  /** The program's name, because process ids are reused. */
-  readonly command: string;
+/** The folder in which `npm start` keeps its PostgreSQL and the keys. */
+export const dataFolder = fileURLToPath(new URL("../.data", import.meta.url));
+
+const file = join(dataFolder, "running.json");
+
+/** What another `npm start` and other commands need to know. */
+export interface Published {
+  /** The URL of the embedded PostgreSQL's database, once it is running. */
+  readonly databaseUrl?: string;
   /** URLs by name; empty while `npm start` is starting. */
   readonly addresses: readonly (readonly [name: string, url: string])[];
 }
 
-const file = join(dataFolder, "running.json");
+/** An `npm start` that is running or starting. */
+export interface RunningStart extends Published {
+  readonly pid: number;
+  /** The program's name, because process ids are reused. */
+  readonly command: string;
+}
 
 /** Returns another `npm start` that is running or starting; `null` if there is none. */
 export function findRunning(): RunningStart | null {
@@ -28,15 +38,30 @@ export function findRunning(): RunningStart | null {
   return isRunning ? running : null;
 }
 
-/** Publishes this `npm start`, so that another `npm start` finds it. */
-export function publishRunning(addresses: RunningStart["addresses"]): void {
+/**
+ * Returns `DATABASE_URL`, else the contents of `DATABASE_URL_FILE`, else the URL of the running `npm start`'s
+ * PostgreSQL.
+ *
+ * @throws {Error} if there is no URL, or a file cannot be read
+ */
+export function findDatabaseUrl(): string {
+  const { secrets, faults } = readSecretFiles(process.env, ["DATABASE_URL"]);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  const setting = secrets.DATABASE_URL ?? process.env.DATABASE_URL;
+  if (setting !== undefined && setting !== "") return setting;
+  const databaseUrl = findRunning()?.databaseUrl;
+  if (databaseUrl === undefined) throw new Error("DATABASE_URL is not set, and no npm start is running here");
+  return databaseUrl;
+}
+
+/** Publishes this `npm start` in a file that only its owner can read, because the database's URL has a password. */
+export function publishRunning(published: Published): void {
   mkdirSync(dataFolder, { recursive: true });
-  const running: RunningStart = {
-    pid: process.pid,
-    command: findProcess(process.pid)?.command ?? "",
-    addresses,
-  };
-  writeFileSync(file, `${JSON.stringify(running)}\n`);
+  const { pid } = process;
+  const running: RunningStart = { pid, command: findProcess(pid)?.command ?? "", ...published };
+  // The file of an earlier start may have another mode.
+  rmSync(file, { force: true });
+  writeFileSync(file, `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
 
 export function withdrawRunning(): void {

@@ -14,7 +14,6 @@ import { loadSecretFiles } from "../src/settings/secret_files.ts";
 import { migrate } from "../src/store/schema/migrate.ts";
 import { type Catcher, openCatcher } from "./mail_catcher/catcher.ts";
 import { buildSiteFrom, explainBuild, siteSettings } from "./build_site.ts";
-import { dataFolder, publishDatabaseUrl, withdrawDatabaseUrl } from "./database_url.ts";
 import { actionsDenoFlags, denoFlags } from "./deno_flags.ts";
 import type { DevCertificates } from "./dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "./embedded_postgres.ts";
@@ -23,7 +22,7 @@ import { listeners, usedListeners } from "./listeners.ts";
 import { markDevelopment } from "./demo/development.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
-import { findRunning, publishRunning, withdrawRunning } from "./running.ts";
+import { dataFolder, findRunning, publishRunning, withdrawRunning } from "./running.ts";
 import { seed, seedDevelopment, type SeedOptions, type SeedOutcome } from "./seed.ts";
 import {
   actionsListen,
@@ -76,7 +75,7 @@ function onSignal(): void {
   service?.kill();
   actions?.kill();
   server?.stopNow();
-  if (server !== undefined) withdrawAll();
+  if (server !== undefined) withdrawRunning();
   process.exit(130);
 }
 
@@ -147,12 +146,8 @@ async function start(): Promise<void> {
     ? { kind: "none", reason: files } as const
     : { kind: "own" } as const;
   if (server !== undefined) {
-    publishRunning([
-      ...addresses,
-      ...(catcher === undefined
-        ? []
-        : [["mail catcher", catcher.url] as const, ["smtp", catcher.smtpUrl] as const]),
-    ]);
+    const caught = catcher && [["mail catcher", catcher.url] as const, ["smtp", catcher.smtpUrl] as const];
+    publishRunning({ databaseUrl, addresses: [...addresses, ...caught ?? []] });
   }
   console.log(welcome({ addresses, dataFolder: server?.dataFolder, logFile, seeded, development, delivery }));
 }
@@ -214,7 +209,7 @@ async function avoidUsedAddresses(): Promise<void> {
 
 async function startDatabase(): Promise<string> {
   console.log("Starting PostgreSQL …");
-  publishRunning([]);
+  publishRunning({ addresses: [] });
   starting = startPostgres({ folder: dataFolder, onNotice: (notice) => console.log(notice) });
   server = await starting;
   server.ended.then(() => finish({ code: 1, message: "PostgreSQL has stopped; see its log in .data/" }));
@@ -228,7 +223,7 @@ async function startDatabase(): Promise<string> {
     await sql.end({ timeout: 5 });
   }
   const databaseUrl = server.databaseUrl(name);
-  publishDatabaseUrl(databaseUrl);
+  publishRunning({ databaseUrl, addresses: [] });
   return databaseUrl;
 }
 
@@ -276,11 +271,6 @@ async function stop(): Promise<void> {
   catcher?.close();
   // Also stops a server that is still starting.
   const started = await starting?.catch(() => undefined);
-  if (starting !== undefined) withdrawAll();
+  if (starting !== undefined) withdrawRunning();
   await started?.stop();
-}
-
-function withdrawAll(): void {
-  withdrawDatabaseUrl();
-  withdrawRunning();
 }

@@ -7,7 +7,7 @@ import { readConfig } from "../src/settings/config.ts";
 import { variables } from "../src/settings/variables.ts";
 import { ConfigError, type Environment, type ListenAddress, SettingsReader } from "../src/settings/reader.ts";
 import type { Catcher } from "./mail_catcher/catcher.ts";
-import { dataFolder } from "./database_url.ts";
+import { dataFolder } from "./running.ts";
 import { type DevCertificates, devClientName, ensureDevCertificates } from "./dev_certificates.ts";
 import { freePort } from "./free_port.ts";
 import { startVariables } from "./listeners.ts";

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import postgres from "postgres";
+import { findProcess } from "../../scripts/processes.ts";
 import { atEnd } from "../support/at_end.ts";
 import { get } from "../support/client.ts";
 import { createDatabase } from "../support/database.ts";
@@ -27,7 +28,7 @@ test("npm run demo fills the database of npm start once, with a month that the o
   const started = start(copy);
   const { text } = await welcome(started);
   const ops = /^ {2}ops +(\S+)$/m.exec(text)?.[1] ?? "";
-  const databaseUrl = readFileSync(join(copy, ".data/database_url"), "utf8").trim();
+  const { databaseUrl } = JSON.parse(readFileSync(join(copy, ".data/running.json"), "utf8"));
   const sql = postgres(databaseUrl, { max: 1 });
 
   const refused = demo(copy, { DATABASE_URL: databaseUrl });
@@ -88,7 +89,8 @@ test("npm run demo refuses a database that npm start has not marked", async () =
   const database = await createDatabase();
   const copy = copyCheckout();
   mkdirSync(join(copy, ".data"));
-  writeFileSync(join(copy, ".data/database_url"), `${database.url}\n`);
+  const running = { ...findProcess(process.pid), databaseUrl: database.url, addresses: [] };
+  writeFileSync(join(copy, ".data/running.json"), JSON.stringify(running));
   const refused = demo(copy);
   assert.equal(refused.status, 1);
   assert.match(refused.stderr, /not npm start's own database: nothing was changed/);

@@ -117,7 +117,7 @@ test("a second npm start keeps the data and the keys, and --new-keys replaces th
   assert.equal(await checkKey(url, keys[0] ?? ""), 422);
 
   // `ctl` finds the database in the folder.
-  const file = join(checkout, ".data", "database_url");
+  const file = join(checkout, ".data/running.json");
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const list = spawnSync(process.execPath, ["scripts/ctl.ts", "key", "list", "--json"], {
     cwd: checkout,

@@ -68,7 +68,7 @@ for (const [runtime, command] of [["Node", onNode], ["Deno", onDeno]] as const) 
 test("both processes use separate roles on the embedded database, without the owner's rights", async () => {
   const started = start(checkout);
   await welcome(started);
-  const databaseUrl = readFileSync(join(checkout, ".data/database_url"), "utf8").trim();
+  const { databaseUrl } = JSON.parse(readFileSync(join(checkout, ".data/running.json"), "utf8"));
   const sql = postgres(databaseUrl, { max: 1 });
   const at = await sql<{ usename: string }[]>`
     select distinct usename from pg_stat_activity
