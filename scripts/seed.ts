@@ -11,7 +11,7 @@ import { changeRoute } from "../src/store/delivery/routes.ts";
 import { openAdminPool } from "../src/store/operator/admin_pool.ts";
 import { insertKey, listKeys, revokeKey } from "../src/store/operator/api_keys.ts";
 import { addForm } from "../src/store/operator/form_definitions.ts";
-import { addTenant, findTenant, listTenants } from "../src/store/operator/tenants.ts";
+import { addTenant, listTenants } from "../src/store/operator/tenants.ts";
 import type { Pool } from "../src/store/pool.ts";
 
 const label = "npm-start";
@@ -96,7 +96,7 @@ export async function seedDevelopment(databaseUrl: string, at: CatcherDestinatio
  */
 async function seedTenant(pool: Pool, wanted: SeedTenant, keysFile: string | null): Promise<SeedOutcome> {
   const tenant = await ensureTenant(pool, wanted);
-  if (tenant.isDisabled) return { disabledSlug: wanted.slug };
+  if (tenant.disabledAt !== null) return { disabledSlug: wanted.slug };
   await addForm(pool, { tenantId: tenant.id, formKey }, {
     required: ["name", "email"],
     threshold: null,
@@ -144,7 +144,7 @@ export interface TenantRef {
 export async function ensureTenant(
   pool: Pool,
   tenant: SeedTenant,
-): Promise<TenantRef & { readonly isDisabled: boolean }> {
+): Promise<TenantRef & { readonly disabledAt: string | null }> {
   await addTenant(pool, tenant);
   return await requireTenant(pool, tenant.slug);
 }
@@ -152,9 +152,9 @@ export async function ensureTenant(
 async function requireTenant(
   pool: Pool,
   slug: string,
-): Promise<TenantRef & { readonly isDisabled: boolean }> {
-  const tenant = await findTenant(pool, slug);
-  if (tenant === null) throw new Error(`The tenant ${slug} has just been removed; start again`);
+): Promise<TenantRef & { readonly disabledAt: string | null }> {
+  const tenant = (await listTenants(pool)).find((one) => one.slug === slug);
+  if (tenant === undefined) throw new Error(`The tenant ${slug} has just been removed; start again`);
   return tenant;
 }
 
