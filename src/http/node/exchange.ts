@@ -41,52 +41,6 @@ function sourceFor(body: Reply["body"], http2: ServerHttp2Stream | null): Source
   return body.byteLength > chunkBytes ? new BytesSource(body, chunkBytes) : null;
 }
 
-interface PumpOptions {
-  readonly response: ServerResponse;
-  readonly http2: ServerHttp2Stream | null;
-  /** Called with the length of each chunk before it is written. */
-  readonly onChunk: (bytes: number) => void;
-  /** Called when the source fails, so that the response is incomplete. */
-  readonly onFailure: (error: unknown) => void;
-}
-
-/** Sends a source's chunks until it ends or is canceled. */
-class Pump implements Sink {
-  readonly #source: Source;
-  readonly #options: PumpOptions;
-  readonly #onWritten = (error?: Error | null): void => {
-    const { response, http2 } = this.#options;
-    if (error || response.destroyed) return;
-    // Deno reports HTTP/2 writes as done even if the client has stopped reading.
-    const socket = isDeno ? http2?.session?.socket : undefined;
-    if (socket !== undefined && socket.writableLength > fixedBounds.socketBufferBytesMax) {
-      socket.once("drain", this.#onWritten);
-    } else this.#source.next(this);
-  };
-
-  constructor(source: Source, options: PumpOptions) {
-    this.#source = source;
-    this.#options = options;
-    source.next(this);
-  }
-
-  chunk(bytes: Uint8Array): void {
-    const { response, onChunk } = this.#options;
-    if (response.destroyed) return;
-    onChunk(bytes.byteLength);
-    response.write(bytes, this.#onWritten);
-  }
-
-  end(): void {
-    const { response } = this.#options;
-    if (!response.destroyed) response.end();
-  }
-
-  fail(error: unknown): void {
-    this.#options.onFailure(error);
-  }
-}
-
 // Error codes. Source: RFC 9113, section 7.
 const noError = 0x0;
 const cancel = 0x8;
@@ -315,26 +269,47 @@ export class NodeExchange extends EdgeExchange implements OpenExchange {
     this.#body?.discard(() => isHttp2 || response.end());
   }
 
+  /** Sends a source's chunks until it ends, fails or is canceled. */
   #pump(source: Source): void {
-    const { requests, stalls } = this.#connections;
+    const response = this.#response;
     this.#source = source;
-    requests.remove(this);
-    stalls.add(this, performance.now());
-    const onChunk = (bytes: number): void => {
-      const nowMs = performance.now();
-      if (this.#bytes > 0) this.connection.lastReadMs = nowMs;
-      this.#bytes += bytes;
-      this.connection.controlFrames.creditResponseBody(bytes);
-      stalls.remove(this);
-      if (this.#isClosed) return;
-      stalls.add(this, nowMs);
-      this.#connections.onWrite(this);
+    this.#connections.requests.remove(this);
+    this.#connections.stalls.add(this, performance.now());
+    const onWritten = (error?: Error | null): void => {
+      if (error || response.destroyed) return;
+      // Deno reports HTTP/2 writes as done even if the client has stopped reading.
+      const socket = isDeno ? this.#http2?.session?.socket : undefined;
+      if (socket !== undefined && socket.writableLength > fixedBounds.socketBufferBytesMax) {
+        socket.once("drain", onWritten);
+      } else source.next(sink);
     };
-    const onFailure = (error: unknown): void => {
-      this.edge.report(error, this);
-      this.destroy();
+    const sink: Sink = {
+      chunk: (bytes) => {
+        if (response.destroyed) return;
+        this.#onChunk(bytes.byteLength);
+        response.write(bytes, onWritten);
+      },
+      end: () => {
+        if (!response.destroyed) response.end();
+      },
+      fail: (error) => {
+        this.edge.report(error, this);
+        this.destroy();
+      },
     };
-    new Pump(source, { response: this.#response, http2: this.#http2, onChunk, onFailure });
+    source.next(sink);
+  }
+
+  #onChunk(bytes: number): void {
+    const { stalls } = this.#connections;
+    const nowMs = performance.now();
+    if (this.#bytes > 0) this.connection.lastReadMs = nowMs;
+    this.#bytes += bytes;
+    this.connection.controlFrames.creditResponseBody(bytes);
+    stalls.remove(this);
+    if (this.#isClosed) return;
+    stalls.add(this, nowMs);
+    this.#connections.onWrite(this);
   }
 
   /** Sends the surface's fault reply, or aborts the response if its headers have been sent. */
