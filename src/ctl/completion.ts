@@ -3,7 +3,8 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { listTenants } from "#src/store/operator/tenants.ts";
-import { type Command, type Reply, UsageError } from "./command.ts";
+import type { Command, Reply } from "./command.ts";
+import { parseChoice } from "./values.ts";
 
 const program = fileURLToPath(new URL("../../scripts/ctl.ts", import.meta.url));
 
@@ -80,10 +81,8 @@ The script defines a command ctl if there is none.
 With words after --, the command prints the possible completions of the last word.`,
     prepare: ({ positionals }) => async (pool) =>
       reply((await listTenants(pool)).map(({ slug }) => slug), positionals.at(-1)),
-    prepareWithoutStore({ first: shell, positionals }) {
-      if (shell !== "bash" && shell !== "zsh") {
-        throw new UsageError(`The shell must be bash or zsh: ${shell}`);
-      }
+    prepareWithoutStore({ first, positionals }) {
+      const shell = parseChoice(first, "The shell", ["bash", "zsh"]);
       const line = positionals.slice(1);
       if (line.length === 0) {
         return () => Promise.resolve({ json: { script: script(shell) }, text: script(shell) });

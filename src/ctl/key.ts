@@ -2,12 +2,12 @@
 
 import { createHash, getRandomValues } from "node:crypto";
 import { isIP } from "node:net";
-import { generateKey, type KeySurface } from "#src/contract/api_key.ts";
+import { generateKey } from "#src/contract/api_key.ts";
 import { limits, type Rate } from "#src/contract/limits.ts";
 import { type Command, type Input, type OptionRule, Refused, UsageError } from "./command.ts";
 import { listCommand, requireTenant } from "./list.ts";
 import { safe, shortTime } from "./terminal.ts";
-import { parseCount, parseId, parseLine, parseTime } from "./values.ts";
+import { parseChoice, parseCount, parseId, parseLine, parseTime } from "./values.ts";
 import {
   clearNetwork,
   insertKey,
@@ -74,14 +74,6 @@ function limitText(limit: RaisedLimit): string {
 /** The maximum length of a key's label, the source of its leads, in characters. */
 export const labelLengthMax = 100;
 
-function parseSurface(input: Input): KeySurface {
-  const surface = input.option("surface") ?? "intake";
-  if (surface !== "intake" && surface !== "forms") {
-    throw new UsageError(`--surface must be intake or forms: ${surface}`);
-  }
-  return surface;
-}
-
 function noSuchKey(id: string): Refused {
   return new Refused(`There is no key ${id}; see ctl key list`);
 }
@@ -104,7 +96,7 @@ shown again. To replace a key, issue a second one, switch the sender to it, then
   prepare(input) {
     const tenant = input.first;
     const label = parseLine(input.required("label"), "--label", labelLengthMax);
-    const surface = parseSurface(input);
+    const surface = parseChoice(input.option("surface") ?? "intake", "--surface", ["intake", "forms"]);
     const campaign = input.option("campaign") ?? null;
     return async (pool) => {
       const { id: tenantId, sandbox } = await requireTenant(pool, tenant);

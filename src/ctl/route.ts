@@ -14,7 +14,7 @@ import {
 import { labelLengthMax } from "./key.ts";
 import { requireTenant } from "./list.ts";
 import { record, safe, table } from "./terminal.ts";
-import { parseLine } from "./values.ts";
+import { parseChoice, parseLine } from "./values.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";
 import {
@@ -298,9 +298,7 @@ const overlapHours = 24;
 
 function parseChanges(input: Input): DestinationChange[] {
   const cleared = input.option("clear");
-  if (cleared !== undefined && !kinds.includes(cleared)) {
-    throw new UsageError(`--clear must be ${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1)}: ${cleared}`);
-  }
+  if (cleared !== undefined) parseChoice(cleared, "--clear", kinds);
   return entries.flatMap(([option, { kind, label, parse, isSigned }]): DestinationChange[] => {
     const text = input.option(option);
     const rotate = isSigned === true && input.has("rotate-secret");

@@ -3,7 +3,7 @@
 import { likelyTimeZone, timeZoneName } from "#src/settings/time_zone.ts";
 import { type Command, Refused, UsageError } from "./command.ts";
 import { counted, dollars, record, shortTime } from "./terminal.ts";
-import { parseCount, parseLine, parseSlug } from "./values.ts";
+import { parseChoice, parseCount, parseLine, parseSlug } from "./values.ts";
 import { listRouteKinds } from "#src/store/delivery/routes.ts";
 import {
   addCampaign,
@@ -158,14 +158,13 @@ links already sent.`,
     const slug = input.first;
     const [name, zone, digest] = ["name", "time-zone", "digest"].map((option) => input.option(option));
     const actions = input.option("digest-actions");
-    if (actions !== undefined && actions !== "on" && actions !== "off") {
-      throw new UsageError(`--digest-actions must be on or off: ${actions}`);
-    }
     const change: TenantChange = {
       ...(name === undefined ? {} : { name: parseLine(name, "--name", nameLengthMax) }),
       ...(zone === undefined ? {} : { timeZone: parseTimeZone(zone) }),
       ...(digest === undefined ? {} : { digestAt: parseDigest(digest) }),
-      ...(actions === undefined ? {} : { digestActions: actions === "on" }),
+      ...(actions === undefined
+        ? {}
+        : { digestActions: parseChoice(actions, "--digest-actions", ["on", "off"]) === "on" }),
     };
     if (Object.keys(change).length === 0) {
       throw new UsageError("Give at least one of --name, --time-zone, --digest and --digest-actions");

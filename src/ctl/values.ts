@@ -47,6 +47,13 @@ export function parseCount(text: string, name: string, max: number): number {
   return count;
 }
 
+/** Parses one of several words. */
+export function parseChoice<Word extends string>(text: string, name: string, words: readonly Word[]): Word {
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new UsageError(`${name} must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}: ${text}`);
+}
+
 /** Parses the id of a key or a collision: decimal digits. */
 export function parseId(text: string, listCommand: string): string {
   // The message does not echo the text, which could be a key pasted by mistake.

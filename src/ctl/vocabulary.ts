@@ -14,6 +14,7 @@ import {
 import { type Command, Refused, UsageError } from "./command.ts";
 import { safe, shortTime } from "./terminal.ts";
 import { listCommand } from "./list.ts";
+import { parseChoice } from "./values.ts";
 
 /** Normalizes a term like a lead's, so that leads can match it. */
 function parseArea(text: string): string {
@@ -57,10 +58,7 @@ const add: Command = {
     "The spelling is stored as given; leads match it regardless of case. Running servers use it within seconds.",
   prepare(input) {
     const area = parseArea(input.first);
-    const status = input.option("status") ?? "confirmed";
-    if (status !== "confirmed" && status !== "proposed") {
-      throw new UsageError(`--status must be confirmed or proposed: ${status}`);
-    }
+    const status = parseChoice(input.option("status") ?? "confirmed", "--status", ["confirmed", "proposed"]);
     return async (pool) => {
       const found = await findArea(pool, area);
       if (found !== null && found.status !== "retired") {
