@@ -16,6 +16,7 @@ import { readPlans } from "../src/store/serving/plans.ts";
 import { listAreasInForce } from "../src/store/operator/vocabulary.ts";
 import { variables } from "../src/settings/variables.ts";
 import { findDatabaseUrl } from "./running.ts";
+import { runCommand } from "./run_command.ts";
 
 const usage = `Usage: npm run site:build
 
@@ -116,25 +117,4 @@ async function run(): Promise<void> {
   if (!isCompressing) console.log("The files are not compressed: build with Node for the .br and .gz files");
 }
 
-async function main(args: readonly string[]): Promise<number> {
-  const [argument] = args;
-  if (argument === "--help" || argument === "-h") {
-    console.log(usage);
-    return 0;
-  }
-  if (argument !== undefined) {
-    console.error(`Unknown argument: ${argument}\n\n${usage}`);
-    return 2;
-  }
-  try {
-    await run();
-    return 0;
-  } catch (error) {
-    console.error((error as Error).message);
-    return error instanceof ConfigError ? 2 : 1;
-  }
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  process.exitCode = await main(process.argv.slice(2));
-}
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runCommand(usage, run);

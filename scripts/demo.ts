@@ -12,6 +12,7 @@ import { inThePast } from "./demo/past.ts";
 import { fillSamples } from "./demo/samples.ts";
 import { addDemoTenants, firstSlug } from "./demo/tenants.ts";
 import { findDatabaseUrl, findRunning } from "./running.ts";
+import { runCommand } from "./run_command.ts";
 
 const usage = `Usage: npm run demo
 
@@ -67,17 +68,4 @@ function nextSteps(): string {
   npm run -s ctl -- dead list`;
 }
 
-const [argument] = process.argv.slice(2);
-if (argument === "--help" || argument === "-h") {
-  console.log(usage);
-} else if (argument !== undefined) {
-  console.error(`Unknown argument: ${argument}\n\n${usage}`);
-  process.exitCode = 2;
-} else {
-  try {
-    await run();
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exitCode = 1;
-  }
-}
+await runCommand(usage, run);

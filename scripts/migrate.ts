@@ -3,10 +3,10 @@
  * an argument is given.
  */
 
-import process from "node:process";
 import { migrate } from "../src/store/schema/migrate.ts";
 import { findDatabaseUrl } from "./running.ts";
 import { explainSetup } from "./explain.ts";
+import { runCommand } from "./run_command.ts";
 
 const usage = `Usage: npm run migrate
 
@@ -25,17 +25,4 @@ async function run(): Promise<void> {
   if (applied.length === 0) console.log("The database is current");
 }
 
-const [argument] = process.argv.slice(2);
-if (argument === "--help" || argument === "-h") {
-  console.log(usage);
-} else if (argument !== undefined) {
-  console.error(`Unknown argument: ${argument}\n\n${usage}`);
-  process.exitCode = 2;
-} else {
-  try {
-    await run();
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exitCode = 1;
-  }
-}
+await runCommand(usage, run);
