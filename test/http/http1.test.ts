@@ -79,6 +79,8 @@ for (const place of places) {
     const malformed: Record<string, string> = {
       "a TLS record": "\x16\x03\x01\x02\x00\x01\x00",
       "an unknown method": "FOO / HTTP/1.1\r\nHost: a\r\n\r\n",
+      "HTTP/2 by prior knowledge": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+      "a header without a colon": "GET / HTTP/1.1\r\nHost: a\r\nX-A\r\n\r\n",
       "an unknown version": "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
       "a space in a header name": "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
       "a control character in a header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: \x01\r\n\r\n",

@@ -9,26 +9,13 @@ const key = await testEnv.issue();
 const body = JSON.stringify(lead());
 const rest = `X-API-Key: ${key.text}\r\nContent-Length: ${body.length}\r\n`;
 
+const post = "POST /v1/intake HTTP/1.1\r\n";
 const requests: Readonly<Record<string, { readonly status: number; readonly bytes: string }>> = {
   "a malformed request line": { status: 400, bytes: `POST\r\nHost: h\r\n${rest}\r\n${body}` },
-  "a header without a colon": {
-    status: 400,
-    bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-API-Key\r\n${rest}\r\n${body}`,
-  },
-  "two Hosts": { status: 400, bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nHost: h\r\n${rest}\r\n${body}` },
-  "gzip before chunked": {
-    status: 501,
-    bytes:
-      `POST /v1/intake HTTP/1.1\r\nHost: h\r\nX-API-Key: ${key.text}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n` +
-      `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
-  },
-  "a Host with a space": {
-    status: 400,
-    bytes: `POST /v1/intake HTTP/1.1\r\nHost: a b\r\n${rest}\r\n${body}`,
-  },
+  "no Host": { status: 400, bytes: `${post}${rest}\r\n${body}` },
   "headers over the maximum": {
     status: 431,
-    bytes: `POST /v1/intake HTTP/1.1\r\nHost: h\r\nCookie: ${"c".repeat(100_000)}\r\n${rest}\r\n${body}`,
+    bytes: `${post}Host: h\r\nCookie: ${"c".repeat(100_000)}\r\n${rest}\r\n${body}`,
   },
 };
 
@@ -46,14 +33,7 @@ for (const [what, { status, bytes }] of Object.entries(requests)) {
   });
 }
 
-test("HTTP/1.1 without a Host answers 400, HTTP/1.0 does not need one", async () => {
-  const answer = await exchangeRaw(server.url, `POST /v1/intake HTTP/1.1\r\n${rest}\r\n${body}`);
-  assert.equal(answer.status, 400);
-  const old = await exchangeRaw(server.url, `POST /v1/intake HTTP/1.0\r\n${rest}\r\n${body}`);
-  assert.equal(old.status, 202);
-});
-
-test("HTTP/2 by prior knowledge is not spoken without TLS", async () => {
-  const answer = await exchangeRaw(server.url, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  assert.equal(answer.status, 400);
+test("HTTP/1.0 does not need a Host", async () => {
+  const answer = await exchangeRaw(server.url, `POST /v1/intake HTTP/1.0\r\n${rest}\r\n${body}`);
+  assert.equal(answer.status, 202);
 });
