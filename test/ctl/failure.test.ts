@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import postgres from "postgres";
+import { withSql } from "../support/database.ts";
 import { openStore } from "../support/store.ts";
 import { runCtl } from "../support/server.ts";
 
@@ -39,9 +40,7 @@ test("a revocation blocked by another session's lock fails and names pg_stat_act
 });
 
 test("a database that is not migrated is reported with the command to run", async () => {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  await sql`drop table tenant cascade`;
-  await sql.end({ timeout: 1 });
+  await withSql(databaseUrl, (sql) => sql`drop table tenant cascade`);
   assert.match(await refusal(databaseUrl), /is not migrated.*run: npm run migrate/);
   assert.match(await refusal(databaseUrl, ["lead", "list"]), /is not migrated/);
 });

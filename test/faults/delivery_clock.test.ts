@@ -8,7 +8,8 @@ import { until } from "../support/until.ts";
 import { actionsFixture } from "../support/faults/delivery_fixture.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { randomOf } from "../support/faults/random.ts";
-import { readStore, withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
+import { readStore } from "../support/faults/store.ts";
 import type { IssuedKey } from "../support/test_env.ts";
 
 const hourMs = 3_600_000;

@@ -7,7 +7,7 @@ import { deliveryFixture } from "../support/faults/delivery_fixture.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { openProxy } from "../support/faults/postgres_proxy.ts";
 import { type Random, randomOf } from "../support/faults/random.ts";
-import { withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
 
 const pollMs = 4_000;
 const noticedWithinMs = 15_000;

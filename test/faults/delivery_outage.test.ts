@@ -7,7 +7,8 @@ import { until } from "../support/until.ts";
 import { deliveryFixture } from "../support/faults/delivery_fixture.ts";
 import { leadBody } from "../support/faults/load.ts";
 import { type Random, randomOf } from "../support/faults/random.ts";
-import { readStore, withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
+import { readStore } from "../support/faults/store.ts";
 import type { IssuedKey } from "../support/test_env.ts";
 
 const concurrency = 16;

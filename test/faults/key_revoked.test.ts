@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { fixture } from "../support/faults/fixture.ts";
-import { withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
 
 const { databaseUrl, history, issueKey, server } = await fixture({
   // The service must not depend on the server's default.

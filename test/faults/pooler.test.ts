@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asService, ownPostgres } from "../support/database.ts";
+import { asService, ownPostgres, withSql } from "../support/database.ts";
 import { get, post } from "../support/client.ts";
 import { ctl, runCtl, runToEnd, startServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -13,7 +13,6 @@ import { leadBody, Load } from "../support/faults/load.ts";
 import { startPooler } from "../support/faults/pooler.ts";
 import { randomOf } from "../support/faults/random.ts";
 import { storeWritable } from "../support/faults/fixture.ts";
-import { withSql } from "../support/faults/store.ts";
 import { Tier } from "../support/faults/tier.ts";
 import { raisedLimits } from "../support/test_env.ts";
 

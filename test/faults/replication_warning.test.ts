@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../support/until.ts";
 import { fixture, storeWritable } from "../support/faults/fixture.ts";
-import { withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
 
 const { apiKey, databaseUrl, history, proxy, servers } = await fixture({ proxy: true, servers: 2 });
 

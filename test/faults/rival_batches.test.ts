@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { leadBody } from "../support/faults/load.ts";
 import { type Random, randomOf } from "../support/faults/random.ts";
 import { fixture } from "../support/faults/fixture.ts";
-import { withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
 
 // In each wave, clients post the same few new leads at once, so that both servers insert the same rows.
 const waves = 20;

@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 import { leadBody, Load } from "../support/faults/load.ts";
 import { type Random, randomOf } from "../support/faults/random.ts";
 import { fixture, storeWritable } from "../support/faults/fixture.ts";
-import { withSql } from "../support/faults/store.ts";
+import { withSql } from "../support/database.ts";
 
 // Slack for a busy machine.
 const slackMs = 1_000;

@@ -9,7 +9,7 @@ import postgres from "postgres";
 import { findProcess } from "../../scripts/processes.ts";
 import { atEnd } from "../support/at_end.ts";
 import { get } from "../support/client.ts";
-import { createDatabase } from "../support/database.ts";
+import { createDatabase, withSql } from "../support/database.ts";
 import { copyCheckout } from "../support/scripts/checkout.ts";
 import { killAll, start, welcome } from "../support/scripts/npm_start.ts";
 
@@ -94,7 +94,5 @@ test("npm run demo refuses a database that npm start has not marked", async () =
   const refused = demo(copy);
   assert.equal(refused.status, 1);
   assert.match(refused.stderr, /not npm start's own database: nothing was changed/);
-  const sql = postgres(database.url, { max: 1 });
-  assert.equal((await sql`select from tenant`).length, 0);
-  await sql.end();
+  assert.equal((await withSql(database.url, (sql) => sql`select from tenant`)).length, 0);
 });

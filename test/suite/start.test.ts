@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import postgres from "postgres";
-import { asService, createDatabase, ownPostgres } from "../support/database.ts";
+import { asService, createDatabase, ownPostgres, withSql } from "../support/database.ts";
 import { type Outcome, runToEnd, startServer } from "../support/server.ts";
 import { lead, TestEnv } from "../support/test_env.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -79,9 +79,10 @@ test("an unmigrated database stops the start, names the command and exits 2", as
 
 test("a database with another version's functions is refused", async () => {
   const other = await createDatabase();
-  const sql = postgres(other.url, { max: 1 });
-  await sql`update schema_file set digest = 'x' where name = 'functions/accept.sql'`;
-  await sql.end();
+  await withSql(
+    other.url,
+    (sql) => sql`update schema_file set digest = 'x' where name = 'functions/accept.sql'`,
+  );
   const { code, stderr } = await start({}, other.url);
   await other.drop();
   assert.equal(code, 2);

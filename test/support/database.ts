@@ -54,7 +54,7 @@ export interface DatabaseOptions {
 
 /** Creates a database on the server that all test files share. */
 export async function createDatabase({ migrated = true }: DatabaseOptions = {}): Promise<TestDatabase> {
-  const database = await copyTemplate(await serverUrl(), migrated);
+  const database = await createDatabaseOn(await serverUrl(), migrated);
   atEnd(() => database.drop());
   return database;
 }
@@ -78,7 +78,7 @@ export async function ownPostgres(
 ): Promise<OwnPostgres> {
   const server = await startPostgres({ settings });
   atEnd(() => server.stop());
-  const { url } = await copyTemplate(server.url);
+  const { url } = await createDatabaseOn(server.url);
   const signalAll = (signal: NodeJS.Signals) => {
     // The postmaster first, so that it starts no further process; each process has its own session.
     const pid = server.pid;
@@ -99,19 +99,13 @@ export async function ownPostgres(
   };
 }
 
-/**
- * Creates a migrated database on a separate server, given its superuser's address; it is removed with the server.
- */
-export async function createDatabaseOn(server: string): Promise<TestDatabase> {
-  return await copyTemplate(server);
-}
-
-async function administer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+/** Runs statements on a new connection. */
+export async function withSql<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
     return await work(sql);
   } finally {
-    await sql.end({ timeout: 5 });
+    await sql.end({ timeout: 1 });
   }
 }
 
@@ -121,9 +115,10 @@ function databaseUrl(server: string, name: string): string {
   return url.href;
 }
 
-async function copyTemplate(server: string, migrated = true): Promise<TestDatabase> {
+/** Creates a database on a server, given its superuser's address; it is removed with the server. */
+export async function createDatabaseOn(server: string, migrated = true): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
-  await administer(server, async (sql) => {
+  await withSql(server, async (sql) => {
     const template = migrated ? await ensureTemplate(sql, server) : "template0";
     await sql`create database ${sql(name)} template ${sql(template)}`;
   });
@@ -131,7 +126,7 @@ async function copyTemplate(server: string, migrated = true): Promise<TestDataba
     name,
     url: databaseUrl(server, name),
     drop: () =>
-      administer(server, async (sql) => {
+      withSql(server, async (sql) => {
         await sql`drop database if exists ${sql(name)} with (force)`;
       }),
   };

@@ -4,7 +4,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startPostgres } from "../../../scripts/embedded_postgres.ts";
-import { withSql } from "../../support/faults/store.ts";
+import { withSql } from "../../support/database.ts";
 import { atEnd } from "../../support/at_end.ts";
 import { runTool } from "../../support/tool.ts";
 

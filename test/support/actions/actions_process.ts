@@ -1,7 +1,7 @@
 /** Runs the actions process as in production: a separate process, database role and mutual TLS. */
 
 import { randomBytes } from "node:crypto";
-import postgres from "postgres";
+import { withSql } from "../database.ts";
 import { type Outcome, type RunningServer, type Runtime, runToEnd, startServer } from "../server.ts";
 import type { Authority, Issued } from "../authority.ts";
 
@@ -62,9 +62,10 @@ export async function createRole(
 ): Promise<TestRole> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const password = randomBytes(12).toString("hex");
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  await sql.unsafe(`create role ${name} login password '${password}' in role ${group}`);
-  await sql.end({ timeout: 5 });
+  await withSql(
+    databaseUrl,
+    (sql) => sql.unsafe(`create role ${name} login password '${password}' in role ${group}`),
+  );
   const url = new URL(databaseUrl);
   url.username = name;
   url.password = password;

@@ -9,7 +9,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import postgres from "postgres";
 import { ensureDevCertificates } from "../../../scripts/dev_certificates.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_postgres.ts";
 import { listeners } from "../../../scripts/listeners.ts";
@@ -17,6 +16,7 @@ import { signalProcess } from "../../../scripts/processes.ts";
 import { atEnd } from "../at_end.ts";
 import { post } from "../client.ts";
 import { collect } from "../output.ts";
+import { withSql } from "../database.ts";
 import { copyCheckout } from "../scripts/checkout.ts";
 import { until } from "../until.ts";
 
@@ -72,12 +72,8 @@ export class Reader {
 
   /** Runs statements in the database as the superuser. */
   async query(statements: string): Promise<void> {
-    const sql = postgres(this.#server.databaseUrl("lead_intake"), { max: 1, onnotice: () => {} });
-    try {
-      await sql.unsafe(this.#known(statements));
-    } finally {
-      await sql.end();
-    }
+    const url = this.#server.databaseUrl("lead_intake");
+    await withSql(url, (sql) => sql.unsafe(this.#known(statements)));
   }
 
   #start(script: string): Pasted {

@@ -6,12 +6,12 @@ import type { SmtpListener } from "../actions/smtp_listener.ts";
 import { openFixture } from "../actions/fixture.ts";
 import type { Authority, Issued } from "../authority.ts";
 import { type IssuedKey, TestEnv } from "../test_env.ts";
-import { type OwnPostgres, ownPostgres } from "../database.ts";
+import { type OwnPostgres, ownPostgres, withSql } from "../database.ts";
 import type { RunningServer } from "../server.ts";
 import { until } from "../until.ts";
 import { DeliveryHistory } from "./delivery_history.ts";
 import { History } from "./history.ts";
-import { setClockOffset, withSql } from "./store.ts";
+import { setClockOffset } from "./store.ts";
 import { passTo, Tier } from "./tier.ts";
 
 /** Options of the fixture. */

@@ -7,7 +7,7 @@ import { type EmbeddedPostgres, startPostgres } from "../../../scripts/embedded_
 import { atEnd } from "../at_end.ts";
 import { temporaryFolder } from "../folder.ts";
 import { until } from "../until.ts";
-import { withSql } from "./store.ts";
+import { withSql } from "../database.ts";
 
 /** A running standby. */
 export interface Standby {

@@ -1,6 +1,6 @@
 /** Reads the store's contents directly. */
 
-import postgres from "postgres";
+import { withSql } from "../database.ts";
 
 /** An event and the parts of it that are checked. */
 export interface StoredEvent {
@@ -42,16 +42,6 @@ export interface Store {
   /** The running counts. */
   readonly counted: { readonly pending: number; readonly dead: number };
   readonly campaigns: readonly { readonly slug: string; readonly spendCents: number }[];
-}
-
-/** Runs statements on a new connection. */
-export async function withSql<T>(databaseUrl: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  try {
-    return await work(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
 }
 
 /** Reads everything once nothing writes any more. */
