@@ -214,7 +214,7 @@ test("an address that is no longer allowed gets no request over an open connecti
       override contains(): boolean {
         return isAllowed;
       }
-    }([]),
+    }(),
     timeoutMs: 2_000,
     resolve: createResolver({ servers: [names.address] }),
     ca: authority.pem,
