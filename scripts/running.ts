@@ -31,8 +31,9 @@ export function findRunning(): RunningStart | null {
   let running: RunningStart;
   try {
     running = JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") return null;
+    throw new Error(`${file} belongs to another account, whose npm start may be running`);
   }
   const isRunning = running.pid !== process.pid && findProcess(running.pid)?.command === running.command;
   return isRunning ? running : null;

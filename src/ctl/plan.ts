@@ -108,7 +108,7 @@ class PlanReader {
     const { slug, name, customer, amount_cents: amountCents, interval } = JSON.parse(text) ?? {};
     const other = this.#slugs.get(slug);
     if (other !== undefined) this.faults.push(`${pathOf("slug")} is the same as ${other}`);
-    if (slug !== undefined) this.#slugs.set(slug, pathOf("slug"));
+    if (typeof slug === "string" && slug !== "") this.#slugs.set(slug, pathOf("slug"));
     const items = values.get("items") ?? "";
     for (const [index, item] of (items.startsWith("[") ? arrayElements(items) : []).entries()) {
       const itemPath = `${pathOf("items")}[${index}]`;

@@ -221,17 +221,21 @@ async function findLostPosts(pool: Pool, { acknowledged }: Evidence): Promise<Lo
 
 async function undoneOperations(pool: Pool, rows: readonly ExportedRow[]): Promise<Operation[]> {
   const operations: Operation[] = [];
+  const keys = await listKeys(pool, null);
   for (const row of rows) {
     if (await readAuditDigest(pool, row.id) === row.digest) continue;
-    operations.push({ ...row, redo: await findRedo(pool, row) });
+    operations.push({ ...row, redo: findRedo(row, keys) });
   }
   return operations;
 }
 
-async function findRedo(pool: Pool, { action, subject: id, detail }: ExportedRow): Promise<Redo | null> {
+function findRedo(
+  { action, subject: id, detail }: ExportedRow,
+  keys: Awaited<ReturnType<typeof listKeys>>,
+): Redo | null {
   const parsed = (detail === null ? null : JSON.parse(detail)) as Readonly<Record<string, unknown>> | null;
   if (action === "key.revoke") {
-    const key = (await listKeys(pool, null)).find((one) => one.id === id);
+    const key = keys.find((one) => one.id === id);
     // A key issued after the restore point is gone, and a new key may get its id.
     if (key === undefined || key.tenant !== parsed?.tenant || key.label !== parsed?.label) return null;
     return { kind: "revoke", id, kept: [] };

@@ -11,7 +11,7 @@ export function canonicalAddress(text: string): string | null {
   return v6Groups(canonical).slice(6).flatMap(groupBytes).join(".");
 }
 
-/** Returns the 4 or 16 bytes of an address in network order; `null` if invalid. */
+/** Returns the 4 bytes (also of an IPv4-mapped address) or 16 bytes of an address in network order; `null` if invalid. */
 export function addressBytes(text: string): Uint8Array | null {
   const address = canonicalAddress(text);
   if (address === null) return null;

@@ -54,6 +54,8 @@ export function evaluatePreconditions(
 ): "proceed" | "not_modified" | "failed" {
   const ifMatch = exchange.header("if-match");
   if (ifMatch !== undefined && !hasTagStrongly(ifMatch, tag)) return "failed";
+  const unmodifiedSince = parseHttpDate(exchange.header("if-unmodified-since") ?? "");
+  if (ifMatch === undefined && wholeSeconds(modifiedMs) > unmodifiedSince) return "failed";
   const ifNoneMatch = exchange.header("if-none-match");
   if (ifNoneMatch !== undefined) return hasTagWeakly(ifNoneMatch, tag) ? "not_modified" : "proceed";
   const since = parseHttpDate(exchange.header("if-modified-since") ?? "");

@@ -33,9 +33,11 @@ export function findSender<Value>(
   };
   const country = normalizeLine(take("country")) || countryDefault;
   const lastName = normalizeLine(take("last_name"));
-  const fullName = lastName === "" ? normalizeLine(take("name")) : "";
+  const fullName = lastName === "" || find("first_name") === undefined ? normalizeLine(take("name")) : "";
+  const given = fullName || normalizeLine(take("first_name"));
   return {
-    name: fullName || normalizeLine(`${take("first_name")} ${lastName}`),
+    // A form may ask for the given name as "name" (nombre, apellidos).
+    name: given.toLowerCase().endsWith(lastName.toLowerCase()) ? given : `${given} ${lastName}`.trim(),
     lastName: lastName || fullName.slice(fullName.lastIndexOf(" ") + 1),
     country: normalizeCountry(country) ?? country,
     find,

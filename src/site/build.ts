@@ -182,9 +182,9 @@ export function writeSite(dir: string, files: SiteFiles): void {
     if (existsSync(target)) renameSync(target, oldFolder);
     renameSync(newFolder, target);
   } finally {
-    rmSync(newFolder, { recursive: true, force: true });
+    if (!existsSync(target) && existsSync(oldFolder)) renameSync(oldFolder, target);
+    for (const folder of [newFolder, oldFolder]) rmSync(folder, { recursive: true, force: true });
   }
-  rmSync(oldFolder, { recursive: true, force: true });
 }
 
 /** Throws if a folder is neither empty nor a site, because SITE_DIR may be mistyped. */

@@ -29,7 +29,7 @@ const inShell = snippets.filter(({ language }) => language === "sh").map(({ code
 /** Runs a program, which must succeed, in the folder of the snippets and returns its output. */
 function run(...command: Command): Promise<string> {
   const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, LEADS_API_KEY: key.text };
-  return mustRun(command, { cwd: folder, env });
+  return mustRun(command, { cwd: folder, env, isBare: true });
 }
 
 const shell = (code: string) => run("sh", "-e", "-c", code);

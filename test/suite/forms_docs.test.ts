@@ -31,7 +31,11 @@ const snippets = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language
 const codeIn = (language: string) => snippets.find((snippet) => snippet.language === language)?.code ?? "";
 
 async function run(command: Command, key: string): Promise<Ran> {
-  const ran = await runTool(command, { cwd: folder, env: { HOME: folder, FORMS_API_KEY: key } });
+  const ran = await runTool(command, {
+    cwd: folder,
+    env: { HOME: folder, FORMS_API_KEY: key },
+    isBare: true,
+  });
   assert.equal(ran.code, 0, ran.stdout + ran.stderr);
   return ran;
 }

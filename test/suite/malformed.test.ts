@@ -13,6 +13,10 @@ const post = "POST /v1/intake HTTP/1.1\r\n";
 const requests: Readonly<Record<string, { readonly status: number; readonly bytes: string }>> = {
   "a malformed request line": { status: 400, bytes: `POST\r\nHost: h\r\n${rest}\r\n${body}` },
   "no Host": { status: 400, bytes: `${post}${rest}\r\n${body}` },
+  "gzip before chunked": {
+    status: 501,
+    bytes: `${post}Host: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+  },
   "headers over the maximum": {
     status: 431,
     bytes: `${post}Host: h\r\nCookie: ${"c".repeat(100_000)}\r\n${rest}\r\n${body}`,

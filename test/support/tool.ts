@@ -11,6 +11,8 @@ export type Command = readonly [program: string, ...args: string[]];
 export interface ToolOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Whether the command has only `PATH` and `env`, like a reader's first try. */
+  readonly isBare?: true;
   /** Standard input; empty by default. */
   readonly input?: string;
 }
@@ -28,11 +30,11 @@ const timeoutMs = 9 * 60_000;
 /** Runs a command, whatever its exit code. */
 export async function runTool(
   [program, ...args]: Command,
-  { cwd, env, input = "" }: ToolOptions,
+  { cwd, env, isBare, input = "" }: ToolOptions,
 ): Promise<Ran> {
   const child = spawn(program, args, {
     cwd,
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    env: { ...(isBare ? { PATH: process.env.PATH } : process.env), NO_COLOR: "1", ...env },
     timeout: timeoutMs,
   });
   const { output, ended } = collect(child);
