@@ -220,6 +220,12 @@ export class Callers {
     return (await this.#client("127.0.1.4").send(request)).text;
   }
 
+  /** Opens a link from a digest. */
+  async openHeldLink(method: string, token: string): Promise<void> {
+    const port = this.#testEnv.nodes[0]?.formsPort ?? 0;
+    await this.#client("127.0.1.4").send({ port, path: `/held/${token}`, method, headers: {}, body: "" });
+  }
+
   close(): void {
     for (const client of this.#clients.values()) client.close();
   }
@@ -245,8 +251,9 @@ export class Callers {
       ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, response: null, failure: null },
     };
     this.exchanges.push(exchange);
-    // Node sends headers as Latin-1, so the key's bytes become characters. An empty header counts as no header.
-    const sentKey = Buffer.from(idempotencyKey ?? "").toString("latin1");
+    // Node sends headers as Latin-1, so the bytes of a key in UTF-8 become characters. An empty header counts as no header.
+    const isLatin1 = /^[\x20-\x7e\xa0-\xff]*$/.test(idempotencyKey ?? "");
+    const sentKey = isLatin1 ? idempotencyKey ?? "" : Buffer.from(idempotencyKey ?? "").toString("latin1");
     const hasKey = idempotencyKey !== null || this.exchanges.length % 8 === 0;
     try {
       exchange.response = await this.#client(address).send({
@@ -566,7 +573,7 @@ class Caller {
 
   async #similarKeys(): Promise<void> {
     const key = this.#random.pick([this.#freshKey().slice(0, 199), `${this.#name} `.padEnd(199, "~")]);
-    for (const end of "aAb") await this.postUntilAnswered(this.#newLead(`${key}${end}`));
+    for (const end of "aAbéè") await this.postUntilAnswered(this.#newLead(`${key}${end}`));
   }
 
   async #concurrently(): Promise<void> {

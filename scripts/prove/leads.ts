@@ -65,7 +65,7 @@ export function randomLead(random: Random, name: string): Content {
   const first = random.pick(givenNames);
   const digits = `${2 + random.below(8)}${String(random.below(10 ** 9)).padStart(9, "0")}`;
   const phone = /(...)(...)(....)/.exec(digits) as RegExpExecArray;
-  const ownFormat = `0${digits} x${random.below(99)}`;
+  const ownFormat = random.pick([`0${digits} x${random.below(99)}`, `+${digits}`]);
   const last = `${marker}${name}`;
   const fields: Field[] = [
     [

@@ -5,12 +5,13 @@
  * @module
  */
 
+import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { Ctl } from "./ctl.ts";
-import { acknowledgedId, type PostKind } from "./history.ts";
+import { acknowledgedId, type Delivery, type PostKind } from "./history.ts";
 import { moveClock, recordRevocation } from "./faults.ts";
 import {
   type Change,
@@ -30,7 +31,7 @@ import {
   scopeOf,
   unclaimed,
 } from "./model.ts";
-import type { TestEnv } from "./test_env.ts";
+import { linkSecret, type TestEnv } from "./test_env.ts";
 
 /** How often each operation must run. */
 export const runsMin = 10;
@@ -137,6 +138,7 @@ export class Operators {
       }
     }
     testEnv.isQuiet = false;
+    if (testEnv.plan.hasActions) await this.#loseRecords();
     for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", dayMs]] as const) {
       const posts = await callers.postConcurrently(kind, runsMin, "south");
       for (const stepMs of [windowMs - marginMs, marginMs + 5_000]) {
@@ -162,6 +164,27 @@ export class Operators {
     testEnv.sink.setSecret("bare", secret, "first");
   }
 
+  /** Keeps the actions process from its database while a CRM responds, so that it can record effects only afterwards. */
+  async #loseRecords(): Promise<void> {
+    const { sink, sql } = this.#testEnv;
+    const from = sink.deliveries.length;
+    const isEach = (count: number, isSuitable: (one: Delivery) => boolean) => () => {
+      const all = sink.deliveries.slice(from);
+      return Promise.resolve(all.length >= count && all.every(isSuitable));
+    };
+    sink.isConsistent = true;
+    await sink.setBehavior("slow");
+    await this.#callers.postConcurrently("lead", runsMin, "south");
+    await waitFor(isEach(runsMin / 2, () => true), { deadlineMs: stepTimeoutMs, everyMs: 20 });
+    await sql`alter role proof_actions nologin`;
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'proof_actions'`;
+    await waitFor(isEach(0, ({ respondedAtMs }) => respondedAtMs !== null), { deadlineMs: 10_000 });
+    await sql`alter role proof_actions login`;
+    sink.isConsistent = false;
+    await sink.setBehavior("normal");
+    this.#count("lead delivered while effects cannot be recorded", runsMin);
+  }
+
   /** Changes a tenant's routes and returns the new webhook secret, or `""` if ctl prints none. */
   async #changeRoute(slug: string, ...change: string[]): Promise<string> {
     return /"whsec_([^"]+)"/.exec(await this.#ctl.run("tenant", "route", slug, ...change))?.[1] ?? "";
@@ -179,12 +202,59 @@ export class Operators {
 
   /** Runs the operations that are compared with the model. */
   async work(): Promise<void> {
+    await this.#openHeldLinks();
     await this.#refuseSentAgain();
     await this.#whilePaused(() => this.#changeQueue());
     await this.#whilePaused(() => this.#removeContent());
     await this.#repeatRemoved();
     await this.#changePlans();
     await this.#ctl.run("audit", "verify");
+  }
+
+  /** Opens links of digests: only a POST to a valid link releases its submission, and only the first. */
+  async #openHeldLinks(): Promise<void> {
+    await this.#ctl.run("tenant", "set", "north", "--digest-actions", "on");
+    const before = await this.#read();
+    const { id: tenant } = rowAt(before, "tenant north");
+    const routes = rowsOf(before, "actions.route").filter(({ kind }) => kind === "email");
+    const own = routes.find(({ tenant_id: of }) => of === tenant)?.id;
+    const ids = idsOf(before, "submission", (row) => isHeld(row) && row.tenant_id === tenant)
+      .filter((id) => !this.#isRelated(before, id)).slice(0, runsMin);
+    const [clock] = await this.#testEnv.sql`select extract(epoch from service_clock())::int as seconds`;
+    const open = async (method: string, { expiresS = 600, route = own, secret = linkSecret } = {}) => {
+      for (const id of ids) {
+        const text = `${id}.${route}.${Number(clock?.seconds) + expiresS}`;
+        const signature = createHmac("sha256", secret).update(`/held/${text}`).digest("base64url");
+        await this.#callers.openHeldLink(method, `${text}.${signature}`);
+      }
+    };
+    for (const method of ["HEAD", "GET", "PUT"]) await open(method);
+    for (const wrong of [{ expiresS: -60 }, { route: -1 }, { secret: "x" }]) await open("POST", wrong);
+    this.#compare("opening links", before, await this.#read(), new Map());
+    for (let time = 0; time < 2; time += 1) await open("POST");
+    await this.#waitUntilDelivered();
+    const after = await this.#read();
+    const queued = ids.map((id) => [`outbox ${id}`, { event_id: id, made: 0 }] as const);
+    const { changes } = expectedDelivery(
+      new Map([...before, ...queued]),
+      after,
+      this.#testEnv.plan.hasActions,
+    );
+    for (const id of ids) {
+      changes.set(`submission ${id}`, { released_at: nonNull, label: "ham", labelled_at: nonNull });
+    }
+    this.#compare("pressing the button of links", before, after, changes);
+    this.#count("submission released by a link", ids.length);
+  }
+
+  /** Waits until no event is pending and the contacts of all leads are indexed. */
+  async #waitUntilDelivered(): Promise<void> {
+    const isDone = await waitFor(async () => {
+      const [row] = await this.#testEnv.sql`
+        select (select count(*) from outbox) + (select count(*) from lead_contact_todo) as left`;
+      return Number(row?.left) === 0;
+    }, { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    if (isDone === null) this.differences.push("events that operators queued were not delivered");
   }
 
   /** Sends events again while all receivers fail: each must be dead after one attempt. */
@@ -235,12 +305,7 @@ export class Operators {
     await act();
     const before = await this.#read();
     for (const process of processes) process.signal("SIGCONT");
-    const isDone = await waitFor(async () => {
-      const [row] = await this.#testEnv.sql`
-        select (select count(*) from outbox) + (select count(*) from lead_contact_todo) as left`;
-      return Number(row?.left) === 0;
-    }, { deadlineMs: stepTimeoutMs, everyMs: 100 });
-    if (isDone === null) this.differences.push("events that operators queued were not delivered");
+    await this.#waitUntilDelivered();
     const after = await this.#read();
     const { changes, deliveries: expected } = expectedDelivery(before, after, plan.hasActions);
     this.#compare("delivery", before, after, changes);

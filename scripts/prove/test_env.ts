@@ -56,6 +56,8 @@ export const attemptsMax = 8;
 export const sendTimeoutMs = 2_500;
 /** How long a claim of an event lasts. */
 export const claimMs = 7_000;
+/** The secret that signs the links in digests. */
+export const linkSecret = "the secret that signs the links of the proof";
 /** Shortens backoff and leases to seconds. */
 const deliverySettings = {
   DELIVERY_SEND_TIMEOUT_MS: String(sendTimeoutMs),
@@ -182,6 +184,7 @@ export class TestEnv {
       ACTIONS_CA_FILE: this.authority.certFile,
       ACTIONS_CLIENT_CERT_FILE: this.clientPair.certFile,
       ACTIONS_CLIENT_KEY_FILE: this.clientPair.keyFile,
+      FORMS_LINK_SECRET: linkSecret,
       ...deliverySettings,
     };
     const node: ServiceNode = {

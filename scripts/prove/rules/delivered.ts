@@ -137,11 +137,10 @@ export const deliveryRules: Rules = {
         .map(({ eventId }) => eventId),
     );
     const found = repeated(history, ["customer", "chat", "mail"], {
-      causes: history.performed.filter(({ kind }) =>
-        /^(actions|postgres|backend|disk|slots|standby|read_only|downstream|day_passes)/.test(kind)
-      ),
+      causes: history.performed.filter(({ kind }) => /^(actions|downstream|day_passes)/.test(kind)),
       isLate: ({ eventId }) => late.has(eventId),
-      within: ({ atMs }) => ({ fromMs: atMs - recordMs, toMs: atMs + 2_500 }),
+      // From the claim to the record, on a busy machine.
+      within: ({ atMs }) => ({ fromMs: atMs - 2_500, toMs: atMs + 2_500 }),
     });
     return history.undelivered === null ? [...found, ...effectDifferences(history)] : found;
   },
@@ -196,8 +195,10 @@ export const deliveryRules: Rules = {
 function scheduleErrors(all: readonly StoredAttempt[], history: History | null): string[] {
   return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
     const [next] = all.slice(index + 1);
-    // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response.
-    const isReclaimed = next !== undefined && next.atMs - atMs >= claimMs;
+    // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response. If it is
+    // recorded late, its time is that of the record less its duration.
+    const isReclaimed = next !== undefined &&
+      (next.atMs - atMs >= claimMs || atMs + (durationMs ?? 0) >= next.atMs);
     const isSpentCorrect = outcome === "refused" || outcome === "lost"
       ? spent
       : status !== 503 || !spent || isReclaimed;
