@@ -571,12 +571,12 @@ export class Operators {
       }::int) from tenant))`;
       return rows;
     };
-    const settle = async (kind: string, lease: string, rows: readonly Claimed[]) => {
+    const settle = async (kind: string, lease: string, rows: readonly Claimed[], spent = "t") => {
       const all = <T>(value: T) => rows.map(() => value);
       const [outcome, status] = kind === "delivered" ? ["delivered", 200] : ["refused", 500];
       await sql`select settle_outbox(${all(lease)}, ${rows.map((row) => row.event_id)},
         ${rows.map((row) => row.number)}, ${all(kind)}, ${all(outcome)}, ${all(status)}, ${all("late")},
-        ${all(5)}, ${all("t")}, ${all(0)})`;
+        ${all(5)}, ${all(spent)}, ${all(0)})`;
     };
     const firstClaim = await claim(firstLease);
     await moveClock(testEnv, minuteMs);
@@ -610,7 +610,19 @@ export class Operators {
       }],
     ]);
     secondClaim = secondClaim.filter((row) => !isAmong([...dead, ...held])(row));
-    await settle("retry", secondLease, secondClaim);
+    const before = await this.#read();
+    await settle("retry", secondLease, secondClaim, "f");
+    const changes = new Map(secondClaim.flatMap((row): Change[] => {
+      const { event_id, number } = row;
+      const [key, columns] = attempt(row, "refused", 500);
+      const spent = Number(rowAt(before, `outbox ${event_id}`).spent) - 1;
+      return [
+        [key, { ...columns, event_id, number }],
+        [`outbox ${event_id}`, { ...unclaimed, due_at: nonNull, reason: "late", spent }],
+      ];
+    }));
+    this.#compare("a retry that spends no attempt", before, await this.#read(), changes);
+    this.#count("retry that spends no attempt", secondClaim.length);
   }
 
   /** Revokes keys, and disables and enables a tenant, while clients post. */
