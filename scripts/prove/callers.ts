@@ -291,6 +291,20 @@ export class Callers {
     await Promise.all(keys.map((key) => last.postWith(key)));
   }
 
+  /** Probes every process with a key that does not exist. */
+  async probeUnknown(key: Pick<Key, "text" | "tenant">): Promise<void> {
+    const probe = refusals.unknown_key(seededRandom(0), "");
+    for (const { index } of this.#testEnv.nodes) {
+      await this.send({
+        kind: "unknown_key",
+        caller: lastCaller,
+        node: index,
+        key: { ...key, id: 0 },
+        ...probe,
+      });
+    }
+  }
+
   /** Posts with these keys while `act` runs, and again afterwards. */
   async postMeanwhile(keys: readonly Key[], act: () => Promise<unknown>): Promise<void> {
     this.#extraCallers += 1;
@@ -386,10 +400,11 @@ class Caller {
   async #refused(kind: keyof typeof refusals): Promise<void> {
     this.#names += 1;
     const random = this.#random;
-    const isForm = kind.includes("form") || kind === "wrong_tenant";
-    const tenant = isForm ? random.pick(["north", "south", "bare"]) : this.#tenant();
+    const isForm = kind.includes("form") && kind !== "forms_key" || kind === "wrong_tenant";
+    const isOtherSurface = kind === "forms_key" || kind === "lead_key_for_form";
+    const tenant = isForm || isOtherSurface ? random.pick(["north", "south", "bare"]) : this.#tenant();
     const make: (random: Random, name: string, tenant: string) => RefusedRequest = refusals[kind];
-    const known = this.#key(tenant, isForm ? "forms" : "intake");
+    const known = this.#key(tenant, isForm !== isOtherSurface ? "forms" : "intake");
     const unknown = { id: 0, text: keyText(random, "lead_live_"), tenant };
     // These checks precede authentication, so they also apply to unknown keys.
     const isUnknown = kind === "unknown_key" ||
@@ -515,8 +530,9 @@ class Caller {
 
   /** Posts the same Idempotency-Key and content to another tenant, which makes a separate lead. */
   async #sameForOtherTenant(): Promise<void> {
-    const earlier = await this.#earlier(({ kind }) => kind === "lead");
-    const tenant = this.#random.pick(["north", "south", "sandbox"].filter((slug) => slug !== earlier.tenant));
+    const earlier = await this.#earlier(() => true);
+    const all = earlier.kind === "lead" ? ["north", "south", "sandbox"] : ["north", "south", "bare"];
+    const tenant = this.#random.pick(all.filter((slug) => slug !== earlier.tenant));
     await this.postUntilAnswered({ ...earlier, tenant });
   }
 

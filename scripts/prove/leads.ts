@@ -49,7 +49,7 @@ const optionalFields: Readonly<Record<string, readonly (readonly [readonly unkno
   {
     street_address: [[["12\u0007 Main\tSt", " 12  Main St"], "12 Main St"], [[null, " \u00a0"]]],
     city: [[["🦄".repeat(100)], "🦄".repeat(100)], [["A\ud800"], "A\ufffd"]],
-    state: [[["tx", " TX"], "TX"], [["Texas"], "Texas"]],
+    state: [[["tx", " TX"], "TX"], [["Texas"], "Texas"], [["t1"], "t1"]],
     project_area: [
       [["roof", " Roof ", "ROOF"], "roof"],
       [["whole home", "Whole  Home"], "whole home"],
@@ -65,7 +65,10 @@ export function randomLead(random: Random, name: string): Content {
   const first = random.pick(givenNames);
   const digits = `${2 + random.below(8)}${String(random.below(10 ** 9)).padStart(9, "0")}`;
   const phone = /(...)(...)(....)/.exec(digits) as RegExpExecArray;
-  const ownFormat = random.pick([`0${digits} x${random.below(99)}`, `+${digits}`]);
+  const ownFormat = random.pick([
+    ...[`0${digits} x${random.below(99)}`, `+${digits}`, `1${digits.slice(1)}`, digits.slice(1)],
+    ...[`${digits} ext 7`, `+44 20 ${digits.slice(2)}`, `+2${digits}`],
+  ]);
   const last = `${marker}${name}`;
   const fields: Field[] = [
     [
@@ -77,22 +80,27 @@ export function randomLead(random: Random, name: string): Content {
   ];
   const [spellings, country, countryFlag] = random.pick<readonly [readonly string[], string, string?]>([
     ...[[[], "US"], [[], "US"], [["USA", "us", "U.S.", "united states"], "US"]] as const,
-    ...[[["Canada", "ca"], "CA"], [["MEX", " mx ", "Mexico"], "MX"]] as const,
+    ...[[["Canada", "ca", "CAN"], "CA"], [["MEX", " mx ", "Mexico"], "MX"], [["gb", "GB"], "GB"]] as const,
     [["Narnia"], "Narnia", "country_unrecognized"],
   ]);
   fields.push(["country", spellings.length === 0 ? [undefined, null] : spellings, country, countryFlag]);
   if (random.oneIn(6)) fields.push(["phone", [ownFormat], ownFormat, "phone_unnormalized"]);
-  // With the country Mexico, ten bare digits are not normalized to a US or Canadian number.
-  else if (country === "MX") fields.push(["phone", [digits], digits, "phone_unnormalized"]);
-  else {
-    const spelled = [`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits, `tel:1-${digits}`];
+  // In these countries, ten bare digits are not a US or Canadian number.
+  else if (country === "MX" || country === "GB") {
+    fields.push(["phone", [digits], digits, "phone_unnormalized"]);
+  } else {
+    const wide = digits.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+    const spelled = [
+      ...[`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits, `tel:1-${digits}`, wide],
+      `+1 ${phone[1]}.${phone[2]}/${phone[3]}`,
+    ];
     fields.push(["phone", spelled, `+1${digits}`]);
   }
   if (random.oneIn(2)) {
     const email = `${last}@example.com`.toLowerCase();
     fields.push(["email", [`${last}@Example.com`, `${last}@EXAMPLE.com`], email]);
   } else if (random.oneIn(3)) {
-    const email = `${last}${random.pick([" at home", "@home", "@a..b"])}`;
+    const email = `${last}${random.pick([" at home", "@home", "@a..b", "@@a.b", "@a.b."])}`;
     fields.push(["email", [email], email.toLowerCase(), "email_shape_suspect"]);
   }
   const cents = 2 + random.below(99_997);
@@ -290,6 +298,13 @@ export const refusals = {
   unknown_key: (random, name) => ({
     body: random.pick(["{}", randomLead(random, name).spell(random)]),
     expected: { status: 401, error: "unauthorized" },
+  }),
+  forms_key: (random, name) => ({
+    body: random.pick(["{}", randomLead(random, name).spell(random)]),
+    expected: { status: 401, error: "unauthorized" },
+  }),
+  lead_key_for_form: (_, __, tenant) => ({
+    ...{ path: `/v1/forms/${tenant}/contact`, body: "{}", expected: { status: 401, error: "unauthorized" } },
   }),
   form_probe: (random, name, tenant) => ({
     path: `/v1/forms/${tenant}/contact`,

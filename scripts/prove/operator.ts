@@ -11,7 +11,8 @@ import { join } from "node:path";
 import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { Ctl } from "./ctl.ts";
-import { acknowledgedId, type Delivery, type PostKind } from "./history.ts";
+import { acknowledgedId, type Delivery, type Key, type PostKind } from "./history.ts";
+import { keyDigest, keyText } from "./leads.ts";
 import { moveClock, recordRevocation } from "./faults.ts";
 import {
   type Change,
@@ -31,6 +32,7 @@ import {
   scopeOf,
   unclaimed,
 } from "./model.ts";
+import { seededRandom } from "./random.ts";
 import { linkSecret, type TestEnv } from "./test_env.ts";
 
 /** How often each operation must run. */
@@ -81,8 +83,32 @@ export class Operators {
   async post(): Promise<void> {
     await this.#callers.completeOperations(runsMin);
     await this.#changeVocabulary();
+    await this.#addKeys();
     await this.#revoke();
     await this.#callers.postRelated(runsMin);
+  }
+
+  /** Uses keys before they are stored, and right after. */
+  async #addKeys(): Promise<void> {
+    const { sql, notes, plan } = this.#testEnv;
+    const like = notes.keys.find(({ tenant, label }) => tenant === "north" && label === "kept") as Key;
+    const random = seededRandom(plan.seed ^ 0x6e77);
+    for (let index = 0; index < runsMin; index += 1) {
+      const text = keyText(random, "lead_live_");
+      await this.#callers.probeUnknown({ text, tenant: like.tenant });
+      const label = `new-${index}`;
+      const [row] = await sql<{ id: number }[]>`
+        insert into api_key (tenant_id, campaign_id, surface, label, digest, last4, limit_per_minute, limit_burst, limit_until)
+        select tenant_id, campaign_id, surface, ${label}, decode(${keyDigest(text)}, 'hex'), ${
+        text.slice(-4)
+      },
+          limit_per_minute, limit_burst, limit_until
+        from api_key where id = ${like.id} returning id`;
+      const key = { ...like, id: row?.id as number, text, label };
+      notes.keys.push(key);
+      await this.#callers.postWith([key, key]);
+    }
+    this.#count("key used before and after it is stored", runsMin);
   }
 
   /** Adds and retires terms, and posts leads with them after each change. */
@@ -454,6 +480,7 @@ export class Operators {
       ...ofRelated.slice(runsMin / 2, runsMin),
       ...sandboxed.slice(0, runsMin / 2),
     ]);
+    await this.#expectRefusal(["tenant", "route", "--email", "a@sandbox.example"], ["sandbox"]);
     await this.#expectRefusal(["dead", "replay"], again);
     await this.#expectRefusal(["dead", "done"], again);
     await this.#settleLate();
@@ -566,9 +593,7 @@ export class Operators {
     const claim = async (lease: string): Promise<Claimed[]> => {
       const rows = await sql<Claimed[]>`
         select event_id, number from claim_outbox(${lease}, 1000, 100, (select array_agg(id) from tenant),
-          (select array_agg('-infinity'::text) from tenant), (select array_agg(${
-        runsMin / 2
-      }::int) from tenant))`;
+          (select array_agg('-infinity'::text) from tenant), (select array_agg(${runsMin}::int) from tenant))`;
       return rows;
     };
     const settle = async (kind: string, lease: string, rows: readonly Claimed[], spent = "t") => {
@@ -692,6 +717,7 @@ export class Operators {
       );
       this.#count("person.erase", 1);
     }
+    await this.#eraseOthers();
     const removed = idsOf(await this.#read(), "event", ({ removed_by: by }) => by === "erasure");
     const erased = removed.slice(0, runsMin);
     for (const words of [["form", "release"], ["form", "spam"], ["lead", "send-again"], ["dead", "replay"]]) {
@@ -707,6 +733,30 @@ export class Operators {
     this.#hasRemovedExpired = true;
     await this.#expire(retentionDays * dayMs - hourMs);
     await this.#expire(hourMs + minuteMs);
+  }
+
+  /** Erases leads of people without a collision by their phone number, and others by their event id. */
+  async #eraseOthers(): Promise<void> {
+    const start = await this.#read();
+    const keys = ["lead_contact", "submission", "collision"].flatMap((table) => rowsOf(start, table));
+    const isAlone = (id: string) => {
+      const { phone } = rowAt(start, `lead_contact ${id}`);
+      return /^\+1\d{10}$/.test(String(phone)) && rowAt(start, `event ${id}`).removed_at === null &&
+        keys.filter((row) => row.phone === phone).length === 1 &&
+        !rowsOf(start, "collision").some(({ event_id: of, accepted_event_id: own }) =>
+          of === id || own === id
+        );
+    };
+    const alone = idsOf(start, "lead_contact", () => true).filter(isAlone).slice(0, 2 * runsMin);
+    for (const [index, id] of alone.entries()) {
+      const { phone } = rowAt(start, `lead_contact ${id}`);
+      const before = await this.#read();
+      await this.#ctl.run("erase", ...(index < runsMin ? ["--phone", String(phone)] : ["--event", id]));
+      const matches = ({ event_id: of }: Row) => of === id;
+      const changes = expectedRemoval(before, "erasure", { matches, matchesCollision: () => false });
+      this.#compare("erasing one lead", before, await this.#read(), changes);
+    }
+    this.#count("lead erased by its phone number or id", alone.length / 2);
   }
 
   /** Repeats posts whose content was removed, which must change nothing. */
