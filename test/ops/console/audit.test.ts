@@ -13,28 +13,34 @@ const entry = (action: string, subject: string, detail: unknown = null, count = 
   count,
   detail: detail === null ? null : JSON.stringify(detail),
 });
-const told = (...of: Parameters<typeof entry>) => plain(describeAction(entry(...of)));
+const describe = (...of: Parameters<typeof entry>) => plain(describeAction(entry(...of)));
 const id = "0660bd1782f0d200016cea739903366605de5c";
 
 test("an audit row shows the verb, the subject and the details", () => {
   assert.equal(
-    told("tenant.route", "acme", { crm: "changed", new_secret: true }),
+    describe("tenant.route", "acme", { crm: "changed", new_secret: true }),
     "Changed the route of tenant acme (crm changed, new secret yes)",
   );
   assert.equal(
-    told("key.issue", "7", { tenant: "acme", surface: "intake", label: "web" }),
+    describe("key.issue", "7", { tenant: "acme", surface: "intake", label: "web" }),
     "Issued key 7 (tenant acme, surface intake, label web)",
   );
-  assert.equal(told("dead.replay", id), `Replayed dead letter ${id}`);
-  assert.equal(told("dead.replay", id, null, 1_000), `Replayed dead letter ${id} and 999 more`);
+  assert.equal(describe("dead.replay", id), `Replayed dead letter ${id}`);
+  assert.equal(describe("dead.replay", id, null, 1_000), `Replayed dead letter ${id} and 999 more`);
 });
 
 test("an unknown action is shown as recorded, with all its details", () => {
   assert.equal(
-    told("moon.paint_green", "x", { how_often: 2, by_hand: true, layers: [1, "<b>"], who: null, made: {} }),
+    describe("moon.paint_green", "x", {
+      how_often: 2,
+      by_hand: true,
+      layers: [1, "<b>"],
+      who: null,
+      made: {},
+    }),
     'moon: paint green x (how often 2, by hand yes, layers [1,"<b>"], who none, made {})',
   );
-  assert.equal(told("moon.paint", "<script>"), "moon: paint <script>");
+  assert.equal(describe("moon.paint", "<script>"), "moon: paint <script>");
   assert.doesNotMatch(
     describeAction(entry("moon.paint", "<script>", { "<i>": "<b>" })).text,
     /<(script|i|b)>/,

@@ -19,7 +19,7 @@ const answering: TierStatus = {
   failure: null,
   unavailableMs: null,
 };
-const away: TierStatus = {
+const unavailable: TierStatus = {
   state: "open",
   respondedAgoMs: 130_000,
   reachedAgoMs: 130_000,
@@ -29,7 +29,7 @@ const away: TierStatus = {
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
 const quiet: StoreFacts = { backlogs: [], oldest: null, held: nothing, collisions: [], sources: [] };
-const told = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
+const problemsOf = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
   findProblems({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
 const oldest = (minutes: number) => ({
@@ -40,11 +40,14 @@ const oldest = (minutes: number) => ({
 });
 
 test("no problem is reported while all is healthy, and held spam is none", () => {
-  assert.deepEqual(told({ pending: 40 }, { oldest: oldest(9), held: { count: 900, isMore: false } }), []);
+  assert.deepEqual(
+    problemsOf({ pending: 40 }, { oldest: oldest(9), held: { count: 900, isMore: false } }),
+    [],
+  );
 });
 
 test("the most severe problem comes first", () => {
-  const found = told({ writable: false, isDraining: true, pending: 3, dead: 2 });
+  const found = problemsOf({ writable: false, isDraining: true, pending: 3, dead: 2 });
   assert.match(found[0] ?? "", /^bad: The store accepts no writes/);
   assert.match(found[1] ?? "", /^bad: 2 dead letters/);
   assert.match(found[2] ?? "", /^warn: This process is stopping/);
@@ -53,23 +56,23 @@ test("the most severe problem comes first", () => {
 
 test("reports an unreachable tier with its cause, since when, its last response and the waiting rows, during a probe too", () => {
   for (const state of ["open", "half_open"] as const) {
-    assert.deepEqual(told({ tier: { ...away, state }, pending: 1_200 }), [
+    assert.deepEqual(problemsOf({ tier: { ...unavailable, state }, pending: 1_200 }), [
       "bad: The actions tier has not responded for 2 min: nothing listens at ACTIONS_URL (ECONNREFUSED); last response 2 min ago. " +
       "1,200 events are waiting. Nothing is lost: unsent events spend no attempts, and delivery resumes when the tier is back.",
     ]);
   }
   assert.match(
-    told({ tier: { ...away, respondedAgoMs: null } })[0] ?? "",
+    problemsOf({ tier: { ...unavailable, respondedAgoMs: null } })[0] ?? "",
     /no response since this process started/,
   );
 });
 
 test("reports rows that have waited ten minutes, as severe after an hour", () => {
   assert.match(
-    told({}, { oldest: oldest(11) })[0] ?? "",
+    problemsOf({}, { oldest: oldest(11) })[0] ?? "",
     /^warn: The oldest event has waited 11 min, for acme/,
   );
-  assert.match(told({}, { oldest: oldest(90) })[0] ?? "", /^bad: /);
+  assert.match(problemsOf({}, { oldest: oldest(90) })[0] ?? "", /^bad: /);
 });
 
 test("reports a live tenant without a route once rows wait for it", () => {
@@ -83,14 +86,14 @@ test("reports a live tenant without a route once rows wait for it", () => {
     dead: nothing,
   };
   assert.match(
-    told({}, { backlogs: [activity] })[0] ?? "",
+    problemsOf({}, { backlogs: [activity] })[0] ?? "",
     /^warn: 1 tenant without a route has .*10,000\+/,
   );
-  assert.deepEqual(told({}, { backlogs: [{ ...activity, waiting: nothing }] }), []);
-  assert.deepEqual(told({}, { backlogs: [{ ...activity, sandbox: true }] }), []);
-  assert.deepEqual(told({}, { backlogs: [{ ...activity, hasRoute: true }] }), []);
+  assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, waiting: nothing }] }), []);
+  assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, sandbox: true }] }), []);
+  assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, hasRoute: true }] }), []);
   assert.match(
-    told({}, { backlogs: [{ ...activity, hasRoute: true, unrouted: 2 }] })[0] ?? "",
+    problemsOf({}, { backlogs: [{ ...activity, hasRoute: true, unrouted: 2 }] })[0] ?? "",
     /1 tenant has events without a matching route.*\(2\)/s,
   );
 });
@@ -104,25 +107,25 @@ test("reports silent sources with how long, naming the first", () => {
     silent_after_hours: 24,
     silent,
   });
-  assert.deepEqual(told({}, { sources: [source("web", false)] }), []);
+  assert.deepEqual(problemsOf({}, { sources: [source("web", false)] }), []);
   assert.match(
-    told({}, { sources: [source("web", false), source("phone", true)] })[0] ?? "",
+    problemsOf({}, { sources: [source("web", false), source("phone", true)] })[0] ?? "",
     /^warn: 1 source has gone silent: acme phone \(3 days\)\./,
   );
   const many = ["a", "b", "c", "d", "e", "f", "g"].map((name) => source(name, true));
   assert.match(
-    told({}, { sources: many })[0] ?? "",
+    problemsOf({}, { sources: many })[0] ?? "",
     /^warn: 7 sources have gone silent: .*acme e .*, and 2 more\./,
   );
 });
 
 test("reports collisions of other people as severe, by tenant and source, with a link to each", () => {
   const of = (source: string, count: number) => ({ tenant: "acme", source, count, newestId: "7" });
-  assert.deepEqual(told({}, { collisions: [of("web", 1)] }), [
+  assert.deepEqual(problemsOf({}, { collisions: [of("web", 1)] }), [
     "bad: 1 different lead was posted with a used Idempotency-Key and not delivered: acme web. " +
     "Accept each as a separate lead, or dismiss it, and tell the sender.",
   ]);
-  const found = told({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
+  const found = problemsOf({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
   assert.match(found[0] ?? "", /^bad: 12 different leads were posted .*: acme a \(2\), .*, and 1 more\. /);
 });
 

@@ -10,13 +10,13 @@ import { TestEnv } from "../../support/test_env.ts";
 const testEnv = await TestEnv.open();
 const key = await testEnv.issue();
 const pool = openPool(testEnv.database.url, { settings: searchSettings });
-const filing = new ContactIndexer(openPool(testEnv.database.url));
+const indexer = new ContactIndexer(openPool(testEnv.database.url));
 const accepts = new AcceptStore(openPool(testEnv.database.url), {
   node: "test",
   nowMs: () => performance.now(),
 });
 
-before(() => filing.runOnce());
+before(() => indexer.runOnce());
 beforeEach(() => testEnv.sql`truncate event, outbox, lead_contact, lead_contact_todo cascade`);
 
 const ada = { first_name: "Ada", last_name: "Lovelace", phone: "+15125550100", email: "ada@example.com" };
@@ -53,18 +53,18 @@ test("a lead is found by its contact as soon as it commits, once, before and aft
   const [first, other] = await accept(ada, { last_name: "Hopper" });
   assert.deepEqual(await filed(), []);
   assert.deepEqual(await found(), [[first], [first], [first]]);
-  assert.equal(await filing.runOnce(), 1);
+  assert.equal(await indexer.runOnce(), 1);
   assert.deepEqual(await filed(), [first, other].sort());
   const [second] = await accept(ada);
   assert.deepEqual(await found(), byAda.map(() => [second, first]));
-  assert.equal(await filing.runOnce(), 1);
-  assert.equal(await filing.runOnce(), 0);
+  assert.equal(await indexer.runOnce(), 1);
+  assert.equal(await indexer.runOnce(), 0);
   assert.deepEqual(await found(), byAda.map(() => [second, first]));
 });
 
 test("of two batches in one microsecond the later commit is indexed too, and nothing twice", async () => {
   const [first] = await accept(ada) as [string];
-  await filing.runOnce();
+  await indexer.runOnce();
   const twin = first.slice(0, 17) + "2" + first.slice(18);
   await testEnv.sql`
     with copied as (
@@ -73,7 +73,7 @@ test("of two batches in one microsecond the later commit is indexed too, and not
     )
     insert into lead_contact_todo values (event_id_at(event_id_time(${first})))`;
   assert.deepEqual(await found(), byAda.map(() => [twin, first]));
-  await filing.runOnce();
+  await indexer.runOnce();
   assert.deepEqual(await found(), byAda.map(() => [twin, first]));
   assert.deepEqual(await filed(), [first, twin]);
 });
@@ -95,10 +95,10 @@ test("contacts erased while a lead is being indexed are neither found nor stored
   const [third] = await accept(ada) as [string];
   const eraser = await testEnv.sql.reserve();
   await eraser.unsafe(`begin; select from erase_event('${third}', null, '{}')`);
-  assert.equal(await filing.runOnce(), 0);
+  assert.equal(await indexer.runOnce(), 0);
   await eraser`commit`;
   eraser.release();
-  assert.equal(await filing.runOnce(), 1);
+  assert.equal(await indexer.runOnce(), 1);
   assert.deepEqual(await filed(), [second]);
   assert.deepEqual(await found(), byAda.map(() => [second]));
 });
@@ -106,9 +106,9 @@ test("contacts erased while a lead is being indexed are neither found nor stored
 test("a failed run indexes nothing and loses nothing", async () => {
   const [first] = await accept(ada);
   await testEnv.sql`alter table lead_contact add constraint refused check (phone is null)`;
-  await assert.rejects(filing.runOnce(), { code: "23514" });
+  await assert.rejects(indexer.runOnce(), { code: "23514" });
   await testEnv.sql`alter table lead_contact drop constraint refused`;
   assert.deepEqual(await found(), byAda.map(() => [first]));
-  assert.equal(await filing.runOnce(), 1);
+  assert.equal(await indexer.runOnce(), 1);
   assert.deepEqual(await found(), byAda.map(() => [first]));
 });
