@@ -225,7 +225,10 @@ export class ConnectionSet {
 // A healthy server reads the 16 bytes immediately.
 const cancelTimeoutMs = 2_000;
 
-/** Sends an unencrypted cancel request for a backend, which PostgreSQL accepts even if logins require TLS. */
+/**
+ * Sends an unencrypted cancel request for a backend, which PostgreSQL accepts even if logins require TLS. Keeps the
+ * process running until it ends, because a closing pool waits for it, possibly with nothing else open.
+ */
 function cancelBackend(
   server: ServerEndpoint,
   { pid, secret }: { pid: number; secret: number },
@@ -237,7 +240,6 @@ function cancelBackend(
   message.writeUInt32BE(secret, 12);
   const path = socketPath(server);
   const socket = connect(path === null ? server : { path });
-  socket.unref();
   socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { connect, createServer } from "node:net";
+import { pipeline } from "node:stream";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { describeError, type Pool, type PoolOptions, Unavailable } from "../../src/store/pool.ts";
+import { listen } from "../support/listen.ts";
 import { openPool } from "../support/pool.ts";
 import { openStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -61,6 +66,36 @@ test("an abandoned statement is cancelled: it releases its locks and does not co
   await holder`commit`;
   holder.release();
   assert.equal((await admin`select from area where area = 'late'`).length, 0);
+});
+
+// A failed start, for example, closes the pools with nothing else open.
+test("a process that closes its pool runs on while the server is slow to cancel a statement", async () => {
+  const url = new URL(databaseUrl);
+  const { port, hostname } = url;
+  const relay = createServer((client) => {
+    client.on("error", () => {}).once("data", (message) => {
+      const isCancelRequest = message.readUInt32BE(4) === 80_877_102;
+      if (isCancelRequest) return;
+      const server = connect(Number(port), hostname);
+      server.write(message);
+      // Either side may reset its connection.
+      pipeline(client, server, client, () => {});
+    });
+  });
+  url.port = String(await listen(relay));
+  const program = `
+    import { Pool } from "./src/store/pool.ts";
+    import { Primary } from "./src/store/primary.ts";
+    const primary = new Primary(process.argv[1]);
+    const pool = new Pool({ primary, name: "closing", connectionsMax: 2, statementTimeoutMs: 60_000 });
+    const statement = pool.run(60_000, (sql) => sql\`select pg_sleep(60)\`).catch((error) => error.message);
+    const running = (sql) => sql\`select from pg_stat_activity where query = 'select pg_sleep(60)'\`;
+    while ((await pool.run(60_000, running)).length === 0);
+    await pool.close();
+    console.log(await statement);`;
+  const args = ["--input-type=module", "--eval", program, url.href];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  assert.equal(stdout, "the connection was discarded\n");
 });
 
 test("a statement that waits for a lock reports the lock before its deadline and keeps its connection", async () => {
