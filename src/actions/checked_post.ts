@@ -7,7 +7,8 @@ import { addressRefused, type Failed, type Stage } from "../http/outbound/client
 import { ConnectionPool, type OutboundRequest } from "../http/outbound/connection_pool.ts";
 import { mayStart } from "../http/outbound/fair_queue.ts";
 import type { Response } from "../http/outbound/response_parser.ts";
-import { DnsCache, type Resolve, withFallback } from "./dns_cache.ts";
+import { withFallback } from "../store/wait.ts";
+import { DnsCache, type Resolve } from "./dns_cache.ts";
 import {
   failed,
   failureReason,

@@ -3,6 +3,7 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { LruCache } from "../http/lru_cache.ts";
+import { withFallback } from "../store/wait.ts";
 
 export interface ResolvedName {
   /** The addresses; IPv4 first if they came from the name servers. */
@@ -136,15 +137,4 @@ export class DnsCache {
       throw error;
     }
   }
-}
-
-/** Settles as the promise does, or resolves with `fallback` after `afterMs`. */
-export function withFallback<T, F>(
-  promise: Promise<T>,
-  { fallback, afterMs }: { readonly fallback: F; readonly afterMs: number },
-): Promise<T | F> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, afterMs, fallback);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -12,6 +12,7 @@
 import { mayStart } from "../http/outbound/fair_queue.ts";
 import type { TlsObservation } from "../http/tls_files.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
+import { waitAtMost } from "../store/wait.ts";
 import type { Breaker } from "./breaker.ts";
 import { payload, type SendOutcome, type TierFailure } from "./send.ts";
 import { type BackoffOptions, releasedSettlement, settlementOf } from "./settlement.ts";
@@ -322,9 +323,7 @@ export class DeliveryLoop {
     for (const queue of this.#tenants.values()) queue.close();
     const idle = new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
     this.#pump();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    await Promise.race([idle, new Promise((resolve) => timer = setTimeout(resolve, graceMs))]);
-    clearTimeout(timer);
+    await waitAtMost(graceMs, idle);
     await this.#settler.close();
   }
 }

@@ -12,6 +12,7 @@ import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { PlanSnapshot } from "../store/serving/plans.ts";
 import type { ReferenceReader } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
+import { waitAtMost } from "../store/wait.ts";
 import { type Job, repeat, type Repeating } from "./repeat.ts";
 
 export interface JobsByName {
@@ -54,8 +55,8 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   learning: "spam_learning_failed",
 };
 
-// How long a shutdown waits for runs in flight, and then for the counts to be written, which may take 3 s. A run is a
-// transaction, so another process repeats an abandoned run.
+// How long a shutdown waits for runs in flight, and then for the counts to be written. A run is a transaction, so another
+// process repeats an abandoned run.
 const stopGraceMs = 1_000;
 const finishGraceMs = 3_500;
 
@@ -90,7 +91,7 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     start("retention", jobs.retention),
     ...jobs.learning === null ? [] : [start("learning", jobs.learning)],
   ];
-  let stopped: Promise<unknown> | null = null;
+  let stopped: Promise<unknown> | undefined;
   return {
     heartbeat,
     plans,
@@ -99,14 +100,8 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     },
     async finish() {
       this.stop();
-      await waitAtMost(stopGraceMs, stopped);
+      await waitAtMost(stopGraceMs, stopped as Promise<unknown>);
       await waitAtMost(finishGraceMs, Promise.all(all.map((job) => job.finish())));
     },
   };
-}
-
-async function waitAtMost(ms: number, work: Promise<unknown> | null): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
 }

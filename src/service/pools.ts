@@ -2,14 +2,14 @@
  * The connection pools of a service process, by purpose, so that urgent statements do not queue behind slow ones.
  */
 
-import { searchSettings } from "../store/operator/search.ts";
 import type { StoreObservation } from "../store/observation.ts";
 import { Pool, type PoolOptions } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
+import { queryTimeoutMs } from "../store/query.ts";
 import { type SurfaceName, surfaceNames } from "../settings/surface_names.ts";
 
 /** A pool's purpose and limits. */
-interface Purpose extends Pick<PoolOptions, "connectionsMax" | "settings"> {
+interface Purpose extends Pick<PoolOptions, "connectionsMax"> {
   /**
    * The server's timeout for a statement, shorter than the caller's deadline, so that an abandoned statement neither
    * takes effect later nor keeps its connection waiting for a lock.
@@ -57,28 +57,13 @@ export const pools = {
     keepsConnections: true,
     purpose: "claims and settles deliveries, so that bursts of posts do not delay them",
   },
-  // Enough for two pages, a report, and a checkout that waits for a lock; the timeout is less than a request's 20 s.
-  pages: {
-    connectionsMax: 4,
-    statementTimeoutMs: 15_000,
+  // Enough for a slow page, a report, a checkout that waits for a lock, and three slow jobs.
+  general: {
+    connectionsMax: 6,
+    statementTimeoutMs: queryTimeoutMs,
     failsFast: true,
     purpose:
-      "serves the console, the report, the checkout and the links in digests: slow statements, kept apart from leads",
-  },
-  // A search takes milliseconds. The timeout is shorter than the caller's deadline.
-  search: {
-    connectionsMax: 2,
-    statementTimeoutMs: 4_500,
-    settings: searchSettings,
-    purpose: "serves the operator's search, with planner settings that favor indexes",
-  },
-  // Four connections, so that the roll-up of an old database, which takes a minute, does not delay other jobs.
-  jobs: {
-    connectionsMax: 4,
-    statementTimeoutMs: 58_000,
-    keepsConnections: true,
-    purpose:
-      "runs background jobs: counts, hourly totals, cleanup, the contact index for the search, vocabulary",
+      "everything that no lead waits for: background jobs, the console, the report, the search, the checkout and the links in digests",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 
@@ -102,13 +87,12 @@ interface OpenPoolsOptions {
 
 export function openPools({ primary, isUnavailable, observe }: OpenPoolsOptions): Pools {
   const onWarning = (text: string) => observe({ kind: "commit_warning", text });
-  const open = (name: string, { connectionsMax, statementTimeoutMs, keepsConnections, ...rest }: Purpose) =>
+  const open = (name: string, { connectionsMax, statementTimeoutMs, keepsConnections }: Purpose) =>
     new Pool({
       primary,
       name,
       connectionsMax,
       statementTimeoutMs,
-      settings: rest.settings ?? {},
       ...(keepsConnections ? {} : { isUnavailable }),
       ...(name === "commit" ? { onWarning } : {}),
     });

@@ -24,7 +24,7 @@ export interface PoolOptions {
    * response, all statements fail at once.
    */
   readonly isUnavailable?: () => boolean;
-  /** Additional server settings for these connections, such as planner settings. */
+  /** Additional server settings for these connections. */
   readonly settings?: Readonly<Record<string, string | number>>;
   /** Called with the text of every WARNING from the server, except those about changed collations. */
   readonly onWarning?: (message: string) => void;

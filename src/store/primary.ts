@@ -3,6 +3,7 @@
 import { type DatabaseAddress, formatServer, parseDatabaseUrl, type ServerEndpoint } from "./address.ts";
 import { connectTo } from "./connect.ts";
 import { describeError, NoPrimary, sqlStateOf } from "./unavailable.ts";
+import { waitAtMost } from "./wait.ts";
 
 interface ServerState {
   readonly isStandby: boolean;
@@ -180,13 +181,6 @@ async function queryState(address: DatabaseAddress, server: ServerEndpoint): Pro
   } finally {
     await sql.end({ timeout: 0 }).catch(() => {});
   }
-}
-
-/** Waits for `work`, but at most `ms` milliseconds. */
-async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
 }
 
 function pause(ms: number): Promise<void> {

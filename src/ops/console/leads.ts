@@ -50,7 +50,7 @@ ${filterForm(form, { tenants, zone: clock.zone, invalidName: filter.parameter })
   // If an id is given, the other fields are ignored.
   const page = id !== null
     ? { eventIds: [id], before: null }
-    : await searchEvents(parts.searchPool, filter, { before, limit: listedMax });
+    : await searchEvents(parts.pool, filter, { before, limit: listedMax });
   const events = (await readEvents(parts.pool, page.eventIds, { withRaw: false })).filter((event) =>
     event !== null
   );

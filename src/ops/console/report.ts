@@ -3,6 +3,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { readReport } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
+import { withFallback } from "../../store/wait.ts";
 import {
   invalidFields,
   refusalText,
@@ -41,7 +42,7 @@ export async function reportPage({ parts, query, clock: { nowMs, zone } }: Conte
   const tenant = await selectedTenant(parts.pool, form);
   const { sinceMs, untilMs } = rangeBounds(range, { nowMs, zone });
   const since = new Date(sinceMs).toISOString();
-  const data = await readReport(parts.reportPool, {
+  const data = await readReport(parts.pool, {
     ...{ since, until: new Date(untilMs).toISOString(), tenant: tenant.slug },
   });
   const rows = reportRows(data, () => "").rows;
@@ -78,7 +79,7 @@ ${dayRanges[range].days > 1 && rows.length > 0 && markup`<h2>By day</h2>${dayTab
 }
 
 // The overview does not wait for a slow report.
-const totalsDeadlineMs = 3_000;
+const totalsWaitMs = 3_000;
 
 /** Renders the report's totals with a link to the report; `null` if the store is unavailable or too slow. */
 export async function reportTotals(
@@ -88,12 +89,9 @@ export async function reportTotals(
   const { sinceMs, untilMs } = rangeBounds(range, clock);
   const [since, until] = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
   try {
-    const data = await readReport(parts.reportPool, {
-      since,
-      until,
-      tenant: null,
-      deadlineMs: totalsDeadlineMs,
-    });
+    const report = readReport(parts.pool, { since, until, tenant: null });
+    const data = await withFallback(report, { fallback: null, afterMs: totalsWaitMs });
+    if (data === null) return null;
     const totals = sumRows(reportRows(data, () => "").rows);
     const refusals = refusedPosts(totals);
     return markup`<a href="/report?range=${range}">Report for ${dayRanges[range].text}</a>: ${

@@ -1,7 +1,7 @@
 /** Reads and changes tenants' routes for operators. */
 
 import postgres from "postgres";
-import { query } from "../operator/admin_pool.ts";
+import { query } from "../query.ts";
 import type { Pool } from "../pool.ts";
 import { namedKinds, type RouteScope } from "./effects.ts";
 

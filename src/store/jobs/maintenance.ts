@@ -3,10 +3,10 @@
 import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 // Limits the rows that a sum must read to those inserted within a few seconds.
 const intervalMs = 5_000;
-const deadlineMs = 30_000;
 const openCollisionsMax = 10_000;
 // About once an hour; the rows expire after hours or days.
 const expiryEveryRuns = 720;
@@ -28,8 +28,8 @@ export class Maintenance {
   }
 
   async runOnce(): Promise<void> {
-    const [row] = await this.#pool.run(
-      deadlineMs,
+    const row = await queryOne(
+      this.#pool,
       (sql) =>
         sql<{ event_id: string | null; open_collisions: number }[]>`
         select fold_counts(), trim_heartbeat(), forget_tombstones(),
@@ -48,8 +48,8 @@ export class Maintenance {
   }
 
   async #deleteExpiredCheckouts(): Promise<void> {
-    await this.#pool.run(
-      deadlineMs,
+    await query(
+      this.#pool,
       (sql) => sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`,
     );
   }

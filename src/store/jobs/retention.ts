@@ -2,6 +2,7 @@
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
+import { queryOne } from "../query.ts";
 
 // Bounds one transaction and its locks: about 10 ms of work.
 const batchMax = 500;
@@ -9,7 +10,6 @@ const batchMax = 500;
 const busyPauseMs = 250;
 // Retention is counted in days, so a minute's delay does not matter.
 const idlePauseMs = 60_000;
-const deadlineMs = 30_000;
 
 export interface RetentionBatch {
   readonly examined: number;
@@ -38,12 +38,9 @@ export class Retention {
 
   /** Removes the content of a batch of events; returns `null` if another process is removing content. */
   async runOnce(): Promise<RetentionBatch | null> {
-    const [row] = await this.#pool.run(
-      deadlineMs,
-      (sql) =>
-        sql<{ examined: number | null; removed: number }[]>`
-        select examined, removed from expire_content(${batchMax})`,
-    );
+    const row = await queryOne(this.#pool, (sql) =>
+      sql<{ examined: number | null; removed: number }[]>`
+        select examined, removed from expire_content(${batchMax})`);
     const { examined = null, removed = 0 } = row ?? {};
     if (examined === null) return null;
     this.#unreported += removed;

@@ -5,6 +5,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 export interface Labelled {
   readonly lead: string;
@@ -31,7 +32,6 @@ const labelledMax = 1_000;
 // The number of submissions learned between yields to the event loop, which takes about 5 ms.
 const batchSize = 50;
 const intervalMs = 5_000;
-const deadlineMs = 30_000;
 
 /** Keeps the corrections current. All processes use the same ones, from the database. */
 export class SpamLearning<Lessons> {
@@ -61,7 +61,7 @@ export class SpamLearning<Lessons> {
   }
 
   async #digests(): Promise<{ readonly wanted: string; readonly learnedFrom: string }> {
-    const [row] = await this.#pool.run(deadlineMs, (sql) =>
+    const row = await queryOne(this.#pool, (sql) =>
       sql<{ wanted: string; learnedFrom: string }[]>`
         select l.learned_from as "learnedFrom", coalesce((
           select encode(sha256(string_agg(s.event_id || s.label, ' ' order by s.event_id)::bytea), 'hex')
@@ -75,7 +75,7 @@ export class SpamLearning<Lessons> {
   }
 
   async #learn(wanted: string): Promise<void> {
-    const rows = await this.#pool.run(deadlineMs, (sql) =>
+    const rows = await query(this.#pool, (sql) =>
       sql<Labelled[]>`
         select e.lead::text as lead, s.label = 'spam' as "isSpam", coalesce(s.email, s.phone, s.event_id) as sender
         from submission as s join event as e on e.event_id = s.event_id
@@ -87,7 +87,7 @@ export class SpamLearning<Lessons> {
       count.add(row);
     }
     const { lessons } = count;
-    await this.#pool.run(deadlineMs, (sql) =>
+    await query(this.#pool, (sql) =>
       sql`select learn_spam(
         ${wanted}, ${lessons.map(({ hash }) => hash)}::int[], ${lessons.map(({ ham }) => ham)}::int[],
         ${lessons.map(({ spam }) => spam)}::int[])`);
@@ -95,7 +95,7 @@ export class SpamLearning<Lessons> {
 }
 
 export async function readLessons(pool: Pool): Promise<Lesson[]> {
-  return await pool.run(deadlineMs, (sql) =>
+  return await query(pool, (sql) =>
     sql<Lesson[]>`
       select l.hash, l.ham, l.spam
       from spam_lessons as s, unnest(s.hashes, s.ham, s.spam) as l (hash, ham, spam)`);

@@ -2,6 +2,7 @@
 
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
+import { queryOne } from "../query.ts";
 
 /** The status; a value is `null` if it is unknown or not applicable. */
 export interface StoreStatus {
@@ -41,7 +42,6 @@ interface Row extends Omit<StoreStatus, "clockOffsetS" | "disk" | "silentSources
 const intervalMs = 15_000;
 // A source counts as silent after a day at the earliest.
 const silentEveryRuns = 8;
-const deadlineMs = 10_000;
 const heldMax = 10_000;
 
 export class StatusReader {
@@ -78,7 +78,7 @@ export class StatusReader {
   }
 
   async #read(): Promise<Row> {
-    const [row] = await this.#pool.run(deadlineMs, (sql) =>
+    const row = await queryOne(this.#pool, (sql) =>
       sql<Row[]>`
         select
           d.overdue_seconds as "overdueS", d.unrouted_tenants as "unroutedTenants",

@@ -1,27 +1,9 @@
-/** Opens the operator's connection to the store, and runs operators' statements. */
+/** Opens the operator's connection to the store, and calls operators' functions. */
 
 import type postgres from "postgres";
 import { Pool } from "../pool.ts";
 import { Primary } from "../primary.ts";
-
-// Longer than a commit's 10 s, because a revocation waits for its key's commits; not much longer, because the key's
-// posts wait for the revocation.
-const statementTimeoutMs = 15_000;
-const deadlineMs = 20_000;
-
-/** Runs an operator's statement. Throws what {@linkcode Pool.run} throws. */
-export function query<T>(pool: Pool, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-  return pool.run(deadlineMs, statement);
-}
-
-/** Runs an operator's statement and returns its first row, or `null`. */
-export async function queryOne<Row>(
-  pool: Pool,
-  statement: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
-): Promise<Row | null> {
-  const [row] = await query(pool, statement);
-  return row ?? null;
-}
+import { query, queryTimeoutMs } from "../query.ts";
 
 /** Creates a ctl command's pool of one connection. The audit log records `claimed` as the operator's unverified name. */
 export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
@@ -29,7 +11,7 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
     primary: new Primary(databaseUrl),
     name: "ctl",
     connectionsMax: 1,
-    statementTimeoutMs,
+    statementTimeoutMs: queryTimeoutMs,
     settings: { "lead_intake.claimed": claimed },
   });
 }

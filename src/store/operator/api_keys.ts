@@ -1,7 +1,8 @@
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** A temporarily raised limit. `until` is ISO 8601, UTC. */
 export interface RaisedLimit {

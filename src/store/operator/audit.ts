@@ -1,8 +1,9 @@
 /** Reads the audit log of operators' actions. The SQL function append_audit adds a row in the action's transaction. */
 
 import { hash } from "node:crypto";
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** The audit rows of one action, which have the same time, actor, claimed identity, action and detail. */
 export interface AuditEntry {

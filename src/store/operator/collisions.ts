@@ -2,7 +2,8 @@
 
 import type postgres from "postgres";
 import type { Pool } from "../pool.ts";
-import { countedMax, isoTime, operatorCall, query, queryOne, runOperatorCall } from "./admin_pool.ts";
+import { query, queryOne } from "../query.ts";
+import { countedMax, isoTime, operatorCall, runOperatorCall } from "./admin_pool.ts";
 
 /** A collision is `open` until an operator settles it or its content is removed. */
 type CollisionState = "open" | "accepted" | "dismissed" | "erased";

@@ -1,5 +1,6 @@
 import type { Pool } from "../pool.ts";
-import { type BoundedCount, boundedCount, countedMax, isoTime, query, queryOne } from "./admin_pool.ts";
+import { query, queryOne } from "../query.ts";
+import { type BoundedCount, boundedCount, countedMax, isoTime } from "./admin_pool.ts";
 
 /** A dead letter in a list, without content. Times are ISO 8601, UTC. */
 export interface ListedDeadLetter {

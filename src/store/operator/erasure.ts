@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
-import { query, queryOne } from "./admin_pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** The delivery state of an event before its erasure. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";

@@ -1,7 +1,8 @@
 /** Reads the effects of events, and sends events again. */
 
-import { isoTime, query, runOperatorCall } from "./admin_pool.ts";
+import { isoTime, runOperatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query } from "../query.ts";
 
 /** An event's effect for one recipient. Times are ISO 8601, UTC. */
 export interface ShownEffect {

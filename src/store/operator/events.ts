@@ -1,7 +1,8 @@
 import type postgres from "postgres";
-import { isoTime, query } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
+import { query } from "../query.ts";
 import { snakeCased } from "./snake_case.ts";
 
 /** `sending`: claimed; `held`: held as spam and not released; `erased`: the content was removed before delivery. */

@@ -1,5 +1,6 @@
 import type { Pool } from "../pool.ts";
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { query, queryOne } from "../query.ts";
+import { isoTime } from "./admin_pool.ts";
 
 export interface FormDefinition {
   /** The names of the fields that a submission must contain; at least one. */

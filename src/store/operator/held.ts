@@ -2,16 +2,9 @@
 
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
-import {
-  type BoundedCount,
-  boundedCount,
-  countedMax,
-  isoTime,
-  query,
-  queryOne,
-  runOperatorCall,
-} from "./admin_pool.ts";
+import { type BoundedCount, boundedCount, countedMax, isoTime, runOperatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 export interface HeldSubmission {
   readonly submissionId: string;

@@ -1,5 +1,6 @@
-import { type BoundedCount, boundedCount, countedMax, isoTime, query, queryOne } from "./admin_pool.ts";
+import { type BoundedCount, boundedCount, countedMax, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** A tenant's pending and dead events, and whether the tenant has a route. Times are ISO 8601, UTC. */
 export interface TenantBacklog {

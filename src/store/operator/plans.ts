@@ -1,7 +1,8 @@
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
 import type { SubscriptionState } from "../serving/checkout.ts";
-import { isoTime, query } from "./admin_pool.ts";
+import { query } from "../query.ts";
+import { isoTime } from "./admin_pool.ts";
 
 export interface PlanEntry {
   readonly slug: string;

@@ -1,7 +1,8 @@
 /** Reads and repairs a database that was restored to an earlier point in time. */
 
 import type { Pool } from "../pool.ts";
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { query, queryOne } from "../query.ts";
+import { isoTime } from "./admin_pool.ts";
 
 export interface RestoredFacts {
   /** The commit time of the last transaction replayed from the WAL; `null` if none was replayed since the server started. */

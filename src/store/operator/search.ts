@@ -11,6 +11,7 @@ import { eventIdAt } from "../../contract/event_id.ts";
 import type { Flag } from "../../contract/fields.ts";
 import type { DeliveryState } from "./events.ts";
 import type { Pool } from "../pool.ts";
+import { queryOne } from "../query.ts";
 
 type Sql = postgres.Sql;
 type Fragment = postgres.PendingQuery<postgres.Row[]>;
@@ -361,18 +362,6 @@ interface SearchPage {
   readonly before: string | null;
 }
 
-/** Forces indexes and a new plan for each query: the best plan for one tenant or name may be the worst for another. */
-export const searchSettings = {
-  plan_cache_mode: "force_custom_plan",
-  enable_seqscan: "off",
-  enable_bitmapscan: "off",
-  enable_sort: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  max_parallel_workers_per_gather: 0,
-} as const;
-
-const deadlineMs = 5_000;
 // The maximum number of entries that are counted to compare paths.
 const countMax = 1_000;
 // The number of entries per round after the first. With table lookups, 5,000 in all take about 30 ms (measured with 5
@@ -418,8 +407,8 @@ async function resolve(
 ): Promise<{ readonly filters: Filters; readonly stored: Span } | null> {
   const { tenant, source, kind } = filter;
   const isAnyKey = tenant === null && source === null && kind === null;
-  const [row] = await pool.run(
-    deadlineMs,
+  const row = await queryOne(
+    pool,
     (sql) =>
       sql<{ oldest: string | null; newest: string; key_ids: number[]; tenant_id: number | null }[]>`
       select
@@ -436,7 +425,7 @@ async function resolve(
           order by k.id
         ) as key_ids`,
   );
-  if (row === undefined || row.oldest === null || (!isAnyKey && row.key_ids.length === 0)) return null;
+  if (row === null || row.oldest === null || (!isAnyKey && row.key_ids.length === 0)) return null;
   return {
     filters: { ...filter, tenantId: row.tenant_id, keyIds: isAnyKey ? null : row.key_ids },
     stored: { from: row.oldest, to: `${row.newest}g` },
@@ -460,7 +449,7 @@ function searchSpan(
 async function choosePath(pool: Pool, filters: Filters, span: Span): Promise<AccessPath> {
   const paths = accessPaths(filters, keysMax);
   if (paths.length === 1) return paths[0] as AccessPath;
-  const [row] = await pool.run(deadlineMs, (sql) => {
+  const row = await queryOne(pool, (sql) => {
     const count = (path: AccessPath) =>
       sql`(
         select count(*)::int
@@ -484,7 +473,7 @@ async function scan(
   { span, filters, wanted, entriesMax }: { span: Span; filters: Filters; wanted: number; entriesMax: number },
 ): Promise<{ hits: string[]; edge: string | null }> {
   const perStream = Math.max(1, Math.floor(entriesMax / path.streams));
-  const [row] = await pool.run(deadlineMs, (sql: postgres.Sql) => {
+  const row = await queryOne(pool, (sql) => {
     const entries = path.entries(sql, { span, perStream });
     const hit = matches(sql, filters, path.serves);
     const stop = path.isOfBlocks ? stopInBlocks(sql) : sql`min(event_id)`;

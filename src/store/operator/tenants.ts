@@ -1,5 +1,6 @@
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** A tenant. Times are ISO 8601, UTC. */
 interface Tenant {

@@ -5,8 +5,9 @@
 
 import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
-import { isoTime, query, queryOne } from "./admin_pool.ts";
+import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { query, queryOne } from "../query.ts";
 
 /** A term's status. A retired term is not published, and the validator treats it as unknown. */
 export type AreaStatus = "confirmed" | "proposed" | "retired";

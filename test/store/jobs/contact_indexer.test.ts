@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test, { before, beforeEach } from "node:test";
 import { ContactIndexer } from "../../../src/store/jobs/contact_indexer.ts";
-import { searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
+import { searchEvents, type SearchFilter } from "../../../src/store/operator/search.ts";
 import { AcceptStore } from "../../../src/store/serving/accept.ts";
 import { acceptEntry } from "../../support/accept.ts";
 import { openPool } from "../../support/pool.ts";
@@ -9,7 +9,7 @@ import { TestEnv } from "../../support/test_env.ts";
 
 const testEnv = await TestEnv.open();
 const key = await testEnv.issue();
-const pool = openPool(testEnv.database.url, { settings: searchSettings });
+const pool = openPool(testEnv.database.url);
 const indexer = new ContactIndexer(openPool(testEnv.database.url));
 const accepts = new AcceptStore(openPool(testEnv.database.url), {
   node: "test",

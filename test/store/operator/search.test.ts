@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
-import { searchEvents, type SearchFilter, searchSettings } from "../../../src/store/operator/search.ts";
+import { searchEvents, type SearchFilter } from "../../../src/store/operator/search.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
@@ -25,7 +25,7 @@ const anyEvent: SearchFilter = {
 };
 
 const { databaseUrl, sql: admin } = await openStore();
-const pool = openPool(databaseUrl, { settings: searchSettings });
+const pool = openPool(databaseUrl);
 
 /**
  * Stores events of the last 40 days. Tenant `big` has two sources with nearly everything, `small` one event in
