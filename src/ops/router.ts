@@ -10,7 +10,7 @@ import { leadsHandler } from "./leads.ts";
 import { InvalidParameter } from "./parameters.ts";
 import { jsonReply, opsError, textReply } from "./reply.ts";
 import { reportHandler, type ReportParts } from "./report.ts";
-import { type Pool, Unavailable } from "../store/pool.ts";
+import { Unavailable } from "../store/pool.ts";
 
 /** The dependencies of `/metrics` and `/debug/vars`. */
 interface MetricsParts {
@@ -34,8 +34,6 @@ function debugVarsHandler({ registry, processVars }: MetricsParts): Handler {
 }
 
 interface OpsParts {
-  /** Its connections have the planner settings for the search (`searchSettings`). */
-  readonly pool: Pool;
   readonly console: ConsoleParts;
   readonly report: ReportParts;
   readonly metrics: MetricsParts;
@@ -48,7 +46,7 @@ export function opsRouter(parts: OpsParts): Router {
       consoleNotFound(exchange, parts.console) ?? opsError("not_found", exchange.requestId),
     methodNotAllowed: ({ requestId }) => opsError("method_not_allowed", requestId),
   })
-    .get("/v1/leads", withErrors(leadsHandler(parts.pool)))
+    .get("/v1/leads", withErrors(leadsHandler(parts.console.pool)))
     .get("/v1/report", withErrors(reportHandler(parts.report)))
     .get("/metrics", metricsHandler(parts.metrics))
     .get("/debug/vars", debugVarsHandler(parts.metrics));

@@ -55,8 +55,8 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   learning: "spam_learning_failed",
 };
 
-// How long a shutdown waits for runs in flight, and then for the counts to be written. A run is a transaction, so another
-// process repeats an abandoned run.
+// How long a shutdown waits for runs in flight, and then for the counts to be written, which may take 3 s. A run is a
+// transaction, so another process repeats an abandoned run.
 const stopGraceMs = 1_000;
 const finishGraceMs = 3_500;
 
@@ -92,15 +92,13 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     ...jobs.learning === null ? [] : [start("learning", jobs.learning)],
   ];
   let stopped: Promise<unknown> | undefined;
+  const stop = () => stopped ??= Promise.all(all.map((job) => job.stop()));
   return {
     heartbeat,
     plans,
-    stop() {
-      stopped ??= Promise.all(all.map((job) => job.stop()));
-    },
+    stop: () => void stop(),
     async finish() {
-      this.stop();
-      await waitAtMost(stopGraceMs, stopped as Promise<unknown>);
+      await waitAtMost(stopGraceMs, stop());
       await waitAtMost(finishGraceMs, Promise.all(all.map((job) => job.finish())));
     },
   };

@@ -35,6 +35,8 @@ export const pools = {
     connectsFor: ["intake", "forms"],
     purpose: "commits posts, and nothing else",
   },
+  // Apart from deliveries too: a missed heartbeat closes the pool's connections, and a claim whose response is lost then
+  // delays its events by a lease.
   heartbeat: {
     connectionsMax: 1,
     connectsFor: surfaceNames,
@@ -57,13 +59,21 @@ export const pools = {
     keepsConnections: true,
     purpose: "claims and settles deliveries, so that bursts of posts do not delay them",
   },
-  // Enough for a slow page, a report, a checkout that waits for a lock, and three slow jobs.
-  general: {
-    connectionsMax: 6,
+  // Enough for two pages, a report, and a checkout that waits for a lock; the timeout is less than a request's 20 s.
+  pages: {
+    connectionsMax: 4,
     statementTimeoutMs: queryTimeoutMs,
     failsFast: true,
     purpose:
-      "everything that no lead waits for: background jobs, the console, the report, the search, the checkout and the links in digests",
+      "serves the console, the report, the search, the checkout and the links in digests: slow statements, kept apart from leads",
+  },
+  // Apart from pages: jobs must keep their connections in an outage, while pages must fail fast.
+  jobs: {
+    connectionsMax: 4,
+    statementTimeoutMs: queryTimeoutMs,
+    keepsConnections: true,
+    purpose:
+      "runs background jobs: counts, hourly totals, cleanup, the contact index for the search, vocabulary",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 

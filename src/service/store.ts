@@ -81,22 +81,22 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };
   try {
-    await requireUsableDatabase(pools.general);
+    await requireUsableDatabase(pools.jobs);
     preconnect(pools, config.surfaces);
     const [owner, initialReference] = await Promise.all([
-      readOwnerRole(pools.general),
-      readReference(pools.general, nowMs),
+      readOwnerRole(pools.jobs),
+      readReference(pools.jobs, nowMs),
     ]);
     if (owner !== null) observe({ kind: "runs_as_owner", role: owner });
     observe({ kind: "connections", max: connectionsMax });
-    const reference = new ReferenceReader(pools.general, nowMs, initialReference);
+    const reference = new ReferenceReader(pools.jobs, nowMs, initialReference);
     const plans = new PlanSnapshot({
       pool: pools.reads,
       nowMs,
       ageMaxMs: limits.plansSnapshotAgeMaxMs,
       observe,
     });
-    const totals = new Totals(pools.general, observe);
+    const totals = new Totals(pools.jobs, observe);
     const delivery = await openDelivery(config, { node, primary, pools, observe });
     const accepts = new AcceptStore(pools.commit, { node, nowMs });
     const committer = new Committer({
@@ -107,11 +107,11 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       listener: createCommitListener({ heartbeat, totals, delivery }),
       observe,
     });
-    const maintenance = new Maintenance(pools.general);
-    const learning = new SpamLearning(pools.general, learner);
+    const maintenance = new Maintenance(pools.jobs);
+    const learning = new SpamLearning(pools.jobs, learner);
     const isLearning = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
-    const status = new StatusReader(pools.general, async () => {
-      const sources = sourceRows(await readSourceActivity(pools.general));
+    const status = new StatusReader(pools.jobs, async () => {
+      const sources = sourceRows(await readSourceActivity(pools.jobs));
       return sources.filter(({ silent }) => silent).length;
     });
     const { backupMarksDir } = config;
@@ -124,13 +124,13 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       totals,
       sampler: new Sampler({
         read: () => readSample(meters, gaugeParts),
-        write: (sample) => writeSample(pools.general, node, sample),
+        write: (sample) => writeSample(pools.jobs, node, sample),
       }),
       maintenance,
       status,
-      rollup: new Rollup(pools.general),
-      contactIndexer: new ContactIndexer(pools.general),
-      retention: new Retention(pools.general, observe),
+      rollup: new Rollup(pools.jobs),
+      contactIndexer: new ContactIndexer(pools.jobs),
+      retention: new Retention(pools.jobs, observe),
       learning: isLearning ? learning : null,
     }, observe);
     heartbeat.onChange((writable, error) => {
@@ -151,13 +151,13 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       pools,
       reference,
       plans,
-      checkouts: new CheckoutStore(pools.general),
+      checkouts: new CheckoutStore(pools.pages),
       delivery,
       committer,
       heartbeat,
       keys: new KeyStore(pools.reads, nowMs),
       forms: new FormStore(pools.reads, nowMs),
-      heldLinks: new HeldLinkStore(pools.general),
+      heldLinks: new HeldLinkStore(pools.pages),
       totals,
       learning,
       async close(graceMs) {
@@ -190,7 +190,7 @@ function openDelivery(
   return startDelivery({ ...delivery, node, newLease: () => randomUUID() }, {
     pool: pools.delivery,
     listenOn: listenOn(primary, listenUrl),
-    listenerPool: pools.general,
+    listenerPool: pools.jobs,
     nowMs,
     random: Math.random,
     observe,

@@ -162,9 +162,8 @@ function opsSurface(config: Config, parts: Parts): ListeningSurface {
   const { pools } = parts.store;
   const consoleParts = createConsoleParts(config, parts);
   const router = opsRouter({
-    pool: pools.general,
     console: consoleParts,
-    report: { pool: pools.general, now: () => new Date() },
+    report: { pool: pools.pages, now: () => new Date() },
     metrics: { registry: parts.meters.registry, processVars },
   });
   return {
@@ -188,7 +187,7 @@ function createConsoleParts({ surfaces, consoleTimeZone }: Config, { store, stat
   const { pools, heartbeat, delivery, learning } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
-    pool: pools.general,
+    pool: pools.pages,
     now: () => new Date(),
     secret: randomBytes(32),
     health: () => heartbeat,

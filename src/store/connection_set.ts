@@ -226,8 +226,8 @@ export class ConnectionSet {
 const cancelTimeoutMs = 2_000;
 
 /**
- * Sends an unencrypted cancel request for a backend, which PostgreSQL accepts even if logins require TLS. Keeps the
- * process running until it ends, because a closing pool waits for it, possibly with nothing else open.
+ * Sends an unencrypted cancel request for a backend, which PostgreSQL accepts even if logins require TLS. The socket keeps
+ * the process running, because a closing pool waits for this request, possibly with nothing else open.
  */
 function cancelBackend(
   server: ServerEndpoint,

@@ -1,4 +1,4 @@
-/** Runs statements that no lead waits for: those of operators, pages and background jobs. */
+/** Runs statements of operators, the console and background jobs. */
 
 import type postgres from "postgres";
 import type { Pool } from "./pool.ts";
@@ -9,8 +9,9 @@ import type { Pool } from "./pool.ts";
  */
 export const queryTimeoutMs = 15_000;
 
-// Later than the server's timeout, so that a slow statement fails alone: a missed deadline closes the pool's connections.
-const deadlineMs = queryTimeoutMs + 1_000;
+// Later than the server's timeout, even after a wait for a connection, so that a slow statement fails alone: a missed
+// deadline closes the pool's connections.
+const deadlineMs = 18_000;
 
 /** Runs a statement. Throws what {@linkcode Pool.run} throws. */
 export function query<T>(pool: Pool, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {

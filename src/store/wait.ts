@@ -1,4 +1,4 @@
-/** Waits for promises, but not longer than the caller can. */
+/** Waits for promises with a time limit. */
 
 /** Settles as the promise does, or resolves with `fallback` after `afterMs`. */
 export function withFallback<T, F>(

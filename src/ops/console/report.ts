@@ -3,7 +3,6 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { readReport } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
-import { withFallback } from "../../store/wait.ts";
 import {
   invalidFields,
   refusalText,
@@ -79,7 +78,7 @@ ${dayRanges[range].days > 1 && rows.length > 0 && markup`<h2>By day</h2>${dayTab
 }
 
 // The overview does not wait for a slow report.
-const totalsWaitMs = 3_000;
+const totalsDeadlineMs = 3_000;
 
 /** Renders the report's totals with a link to the report; `null` if the store is unavailable or too slow. */
 export async function reportTotals(
@@ -89,9 +88,12 @@ export async function reportTotals(
   const { sinceMs, untilMs } = rangeBounds(range, clock);
   const [since, until] = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
   try {
-    const report = readReport(parts.pool, { since, until, tenant: null });
-    const data = await withFallback(report, { fallback: null, afterMs: totalsWaitMs });
-    if (data === null) return null;
+    const data = await readReport(parts.pool, {
+      since,
+      until,
+      tenant: null,
+      deadlineMs: totalsDeadlineMs,
+    });
     const totals = sumRows(reportRows(data, () => "").rows);
     const refusals = refusedPosts(totals);
     return markup`<a href="/report?range=${range}">Report for ${dayRanges[range].text}</a>: ${

@@ -1,8 +1,8 @@
 /** Reads and changes tenants' routes for operators. */
 
 import postgres from "postgres";
-import { query } from "../query.ts";
 import type { Pool } from "../pool.ts";
+import { query } from "../query.ts";
 import { namedKinds, type RouteScope } from "./effects.ts";
 
 /** A kind of destination, its recipients, and the events that the recipients receive, without secrets. */

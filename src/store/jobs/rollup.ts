@@ -3,7 +3,7 @@
 import type { Pool } from "../pool.ts";
 import { queryOne } from "../query.ts";
 
-// One hour a statement, because an hour with a million events takes seconds.
+// One hour per statement, because an hour with a million events takes seconds.
 const hoursMax = 1;
 // The pause while more hours are due, for example after an upgrade.
 const busyPauseMs = 50;

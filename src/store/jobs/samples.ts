@@ -1,5 +1,4 @@
 import type { Pool } from "../pool.ts";
-import { query } from "../query.ts";
 
 /** The circuit breaker's state; `none` in a process without delivery. */
 export type SampledBreaker = "none" | "closed" | "half_open" | "open";
@@ -31,9 +30,11 @@ export interface StepSpan {
 }
 
 // A stopping process waits for its last sample.
+const writeDeadlineMs = 3_000;
+const readDeadlineMs = 5_000;
 
 export async function writeSample(pool: Pool, node: string, sample: Sample): Promise<void> {
-  await query(pool, (sql) =>
+  await pool.run(writeDeadlineMs, (sql) =>
     sql`select add_minute_sample(
       ${node}, ${sample.accepted}, ${sample.refused}, ${sample.delivered}, ${sample.failed}, ${sample.died},
       ${
@@ -49,8 +50,8 @@ const breakers: readonly SampledBreaker[] = ["none", "closed", "half_open", "ope
  * `null` for a step without samples.
  */
 export async function readSteps(pool: Pool, { fromMs, stepMs, steps }: StepSpan): Promise<(Sample | null)[]> {
-  const rows = await query(
-    pool,
+  const rows = await pool.run(
+    readDeadlineMs,
     (sql) =>
       sql<(Omit<Sample, "breaker"> & { step: number; breaker: number })[]>`
       with chosen as (

@@ -1,7 +1,6 @@
 /** Reads the data for the operator's report, by day (UTC) and key. */
 
 import type { Pool } from "../pool.ts";
-import { query, queryOne } from "../query.ts";
 import { isoTime } from "./admin_pool.ts";
 
 interface ReportSpan {
@@ -11,6 +10,8 @@ interface ReportSpan {
   readonly until: string;
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
+  /** The deadline of each statement. */
+  readonly deadlineMs?: number;
 }
 
 /** A source of leads or submissions: one API key. */
@@ -58,25 +59,28 @@ export interface ReportData {
   readonly unknownAreas: readonly (DayCount & { readonly term: string })[];
 }
 
+// Shorter than the client's timeout.
+const reportMs = 16_000;
 // The maximum number of terms per key and day; `ctl vocabulary unknown` lists the others.
 const termsMax = 20;
 
 /** Reads the report from the totals of rolled-up hours and, for other hours, from the events. */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
+  const { deadlineMs = reportMs } = span;
   const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
-    readClock(pool),
-    readSources(pool, span.tenant),
+    readClock(pool, deadlineMs),
+    readSources(pool, span.tenant, { deadlineMs }),
     readFigures(pool, span),
-    query(pool, (sql) =>
+    pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", count::float8 as count
         from duplicate_total where ${wholeDays(sql, span)}`),
-    query(pool, (sql) =>
+    pool.run(deadlineMs, (sql) =>
       sql<DayCount[]>`
         select to_char(first_at at time zone 'UTC', 'YYYY-MM-DD') as day, key_id as "keyId", count(*)::float8 as count
         from collision where first_at >= ${span.since}::timestamptz and first_at < ${span.until}::timestamptz
         group by 1, 2`),
-    query(pool, (sql) =>
+    pool.run(deadlineMs, (sql) =>
       sql<ReportData["refusals"]>`
         select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", reason, field, count::float8 as count
         from refusal_total where ${wholeDays(sql, span)}
@@ -101,15 +105,15 @@ const ofTenant = (sql: Sql, tenant: string | null): Fragment =>
 /** Reads the sources, to find silent ones; `longestGapHours` is `null` for sources with an event in the last day. */
 export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
   const [now, sources] = await Promise.all([
-    readClock(pool),
+    readClock(pool, reportMs),
     readSources(pool, null, { skipsActive: true }),
   ]);
   return { now, sources };
 }
 
-async function readClock(pool: Pool): Promise<string> {
-  const row = await queryOne(
-    pool,
+async function readClock(pool: Pool, deadlineMs: number): Promise<string> {
+  const [row] = await pool.run(
+    deadlineMs,
     (sql) => sql<{ now: string }[]>`select ${isoTime(sql, sql`service_clock()`)} as now`,
   );
   return row?.now ?? "";
@@ -118,9 +122,9 @@ async function readClock(pool: Pool): Promise<string> {
 async function readSources(
   pool: Pool,
   tenant: string | null,
-  { skipsActive = false } = {},
+  { skipsActive = false, deadlineMs = reportMs } = {},
 ): Promise<ReportSource[]> {
-  return await query(pool, (sql) =>
+  return await pool.run(deadlineMs, (sql) =>
     sql<ReportSource[]>`
       select
         k.id as "keyId", t.slug as tenant, t.sandbox as "isSandbox", k.label as source,
@@ -149,9 +153,9 @@ async function readSources(
 
 async function readFigures(
   pool: Pool,
-  { since, until, tenant }: ReportSpan,
+  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
 ): Promise<DayFigures[]> {
-  return await query(pool, (sql) => {
+  return await pool.run(deadlineMs, (sql) => {
     // Undelivered events by the hour of acceptance. There are few unless something is wrong.
     const waiting = (state: string, table: Fragment, condition: Fragment) =>
       sql`
@@ -248,9 +252,9 @@ async function readFigures(
 
 async function readUnknownAreas(
   pool: Pool,
-  { since, until, tenant }: ReportSpan,
+  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
 ): Promise<ReportData["unknownAreas"]> {
-  return await query(pool, (sql) => {
+  return await pool.run(deadlineMs, (sql) => {
     const idAt = (time: string) => sql`event_id_at(${time}::timestamptz)`;
     return sql<ReportData["unknownAreas"]>`
       select to_char(n.day, 'YYYY-MM-DD') as day, n.key_id as "keyId", n.term, n.count::float8 as count

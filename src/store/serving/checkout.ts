@@ -3,7 +3,6 @@
 import { limits } from "../../contract/limits.ts";
 import type { Interval } from "../../contract/plans.ts";
 import type { Pool } from "../pool.ts";
-import { query, queryOne } from "../query.ts";
 
 /** A checkout with the plan's terms when it started. */
 export interface Sale {
@@ -61,6 +60,8 @@ export interface ProviderChange {
   readonly state: SubscriptionState;
 }
 
+const deadlineMs = 5_000;
+
 /** Methods throw {@linkcode Unavailable} when the store is unavailable; whether they took effect is then unknown. */
 export class CheckoutStore {
   readonly #pool: Pool;
@@ -77,7 +78,7 @@ export class CheckoutStore {
     planSlug: string,
     key: { readonly keyDigest: string; readonly requestDigest: string } | null,
   ): Promise<CheckoutStart> {
-    const row = await queryOne(this.#pool, (sql) =>
+    const [row] = await this.#pool.run(deadlineMs, (sql) =>
       sql<CheckoutStart[]>`
         select outcome as kind,
           json_build_object(
@@ -95,21 +96,21 @@ export class CheckoutStore {
   /** Stores the provider's session. An event about the session may have arrived first. */
   async opened(id: string, session: OpenSession & { readonly expiresAt: string | null }): Promise<void> {
     const { sessionId, url, expiresAt } = session;
-    await query(
-      this.#pool,
+    await this.#pool.run(
+      deadlineMs,
       (sql) => sql`select open_checkout(${id}, ${sessionId}, ${url}, ${expiresAt}::timestamptz)`,
     );
   }
 
   /** Marks the checkout as failed, so that the same Idempotency-Key starts over. */
   async failed(id: string): Promise<void> {
-    await query(this.#pool, (sql) => sql`select fail_checkout(${id})`);
+    await this.#pool.run(deadlineMs, (sql) => sql`select fail_checkout(${id})`);
   }
 
   /** Applies a provider's event, at most once. */
   async apply(change: ProviderChange): Promise<"applied" | "stale" | "unknown" | "duplicate"> {
-    const row = await queryOne(
-      this.#pool,
+    const [row] = await this.#pool.run(
+      deadlineMs,
       (sql) =>
         sql<{ outcome: "applied" | "stale" | "unknown" | "duplicate" }[]>`
         select apply_provider_event(

@@ -3,7 +3,6 @@
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Pool } from "../pool.ts";
-import { queryOne } from "../query.ts";
 
 export interface HeldLink {
   readonly submissionId: string;
@@ -49,6 +48,8 @@ export type HeldLinkTarget =
     readonly excerpt: string;
   };
 
+const statementTimeoutMs = 5_000;
+
 /** Methods throw what {@linkcode Pool.run} throws. */
 export class HeldLinkStore {
   readonly #pool: Pool;
@@ -59,7 +60,7 @@ export class HeldLinkStore {
 
   /** Finds the submission that a link releases; returns `null` if the link is no longer valid. */
   async find({ submissionId, routeId, expiresAtSeconds }: HeldLink): Promise<HeldLinkTarget | null> {
-    const row = await queryOne(this.#pool, (sql) =>
+    const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
       sql<HeldLinkTarget[]>`
         select state, tenant, form_key as "formKey", sender, excerpt
         from held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint)`);
@@ -74,7 +75,7 @@ export class HeldLinkStore {
     { submissionId, routeId, expiresAtSeconds }: HeldLink,
     address: string,
   ): Promise<HeldLinkState | null> {
-    const row = await queryOne(this.#pool, (sql) =>
+    const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
       sql<{ state: HeldLinkState | null }[]>`
         select release_held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint, ${address}) as state`);
     return row?.state ?? null;

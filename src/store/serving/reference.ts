@@ -4,7 +4,6 @@ import type { Rate } from "../../contract/limits.ts";
 import type { Areas } from "../../lead/lead.ts";
 import { foldArea } from "../../lead/place.ts";
 import type { Pool } from "../pool.ts";
-import { queryOne } from "../query.ts";
 
 export interface Area {
   readonly area: string;
@@ -31,11 +30,12 @@ export interface Reference {
 
 // As documented, a change takes effect within 5 s.
 const intervalMs = 1_000;
+const deadlineMs = 2_000;
 
 export async function readReference(pool: Pool, nowMs: () => number): Promise<Reference> {
   const readAtMs = nowMs();
-  const row = await queryOne(
-    pool,
+  const [row] = await pool.run(
+    deadlineMs,
     (sql) =>
       sql<Pick<Reference, "areas" | "ipLimits">[]>`
       select

@@ -2,10 +2,10 @@
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
-import { query } from "../query.ts";
 
 // Bounds what a crash loses, and how often refusals cause a write.
 const intervalMs = 5_000;
+const deadlineMs = 3_000;
 
 interface Refusals {
   readonly keyId: number;
@@ -66,7 +66,7 @@ export class Totals {
     this.#used = new Map();
     this.#duplicates = new Map();
     try {
-      await query(this.#pool, (sql) =>
+      await this.#pool.run(deadlineMs, (sql) =>
         sql`
           select
             add_refusals(
