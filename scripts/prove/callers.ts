@@ -10,6 +10,7 @@ import { nowMs, pause } from "./clock.ts";
 import type { Exchange, Key, PostKind, RequestKind } from "./history.ts";
 import {
   type Content,
+  exactNumber,
   flagNames,
   forForm,
   formKeys,
@@ -209,6 +210,20 @@ export class Callers {
         ...{ kind: "lead", tenant: "north", idempotencyKey: `${term} ${isKnown}`, content },
         body: content.spell(seededRandom(0)),
       };
+    }));
+  }
+
+  /** Posts pairs of leads, without Idempotency-Keys, whose only difference is beyond the precision of a double. */
+  async postLongNumbers(pairs: number): Promise<void> {
+    await this.repeat(Array.from({ length: 2 * pairs }, (_, index) => {
+      const number = `1234567890123456789${index % 2}`;
+      const content = shortLead(
+        `${marker}${this.#testEnv.plan.seed}number${index >> 1}`,
+        { crm_id: exactNumber(number) },
+        { crm_id: undefined, extra: `{"crm_id":${number}}`, flags: ["extra_fields_preserved"] },
+      );
+      const body = content.spell(seededRandom(0));
+      return { kind: "lead", tenant: "north", idempotencyKey: null, content, body };
     }));
   }
 

@@ -34,7 +34,7 @@ export const flagNames = [
   ...["extra_fields_preserved", "country_unrecognized"],
 ];
 /** Returns a value that JSON.stringify writes as exactly this number, even if no double can represent it. */
-const exactNumber = (text: string): unknown =>
+export const exactNumber = (text: string): unknown =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
 /** The maximum lengths that are tested here, in characters. Source: DECISIONS, The lead envelope. */

@@ -33,7 +33,7 @@ import {
   unclaimed,
 } from "./model.ts";
 import { seededRandom } from "./random.ts";
-import { linkSecret, type TestEnv } from "./test_env.ts";
+import { attemptsMax, linkSecret, type TestEnv } from "./test_env.ts";
 
 /** How often each operation must run. */
 export const runsMin = 10;
@@ -137,8 +137,8 @@ export class Operators {
   }
 
   /**
-   * Makes leads dead, posts right before PostgreSQL is killed, repeats posts before and after their content window ends, and
-   * gives `bare` its first route.
+   * Makes leads dead, loses last attempts, posts leads that differ in one digit, posts right before PostgreSQL is killed,
+   * repeats posts before and after their content window ends, and gives `bare` its first route.
    */
   async prepare(): Promise<void> {
     const differences = this.differences;
@@ -150,6 +150,10 @@ export class Operators {
         Number((await testEnv.sql`select count(*)::int as dead from dead_letter`)[0]?.dead) >= runsMin;
     });
     this.#count("lead refused until dead", runsMin);
+    await this.#whileFailing(() => this.#loseLastAttempts());
+    this.#count("last attempt lost", runsMin);
+    await callers.postLongNumbers(2 * runsMin);
+    this.#count("lead that differs in one digit", runsMin);
     // Without the proof's own commits nothing else flushes the WAL, so a kill loses an event acknowledged too early.
     testEnv.isQuiet = true;
     for (const kind of ["trapped_form", "lead"] as const) {
@@ -209,6 +213,13 @@ export class Operators {
     await sql`alter role proof_actions login`;
     sink.isConsistent = false;
     await sink.setBehavior("normal");
+    // The next clock step would end the claims, which excuses a repeat.
+    await waitFor(
+      async () =>
+        (await sql`select from outbox as o join tenant as t on t.id = o.tenant_id where t.slug = 'south' limit 1`)
+          .length === 0,
+      { deadlineMs: stepTimeoutMs, everyMs: 100 },
+    );
     this.#count("lead delivered while effects cannot be recorded", runsMin);
   }
 
@@ -222,9 +233,28 @@ export class Operators {
     const { sink } = this.#testEnv;
     sink.isConsistent = true;
     await sink.setBehavior("failing");
-    await waitFor(await act(), { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    const isMet = await waitFor(await act(), { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    if (isMet === null) this.differences.push("too few events died while all receivers failed");
     sink.isConsistent = false;
     await sink.setBehavior("normal");
+  }
+
+  /** Claims events for their last attempts, like a process that is then killed. Returns a condition: enough of them are dead. */
+  async #loseLastAttempts(): Promise<() => Promise<boolean>> {
+    const { sql } = this.#testEnv;
+    await this.#callers.postConcurrently("lead", 2 * runsMin, "south");
+    const claimed: string[] = [];
+    return async () => {
+      const rows = await sql<{ id: string }[]>`
+        update outbox
+        set lease = gen_random_uuid(), lease_until = service_clock(), made = made + 1, spent = spent + 1
+        where spent = ${attemptsMax - 1} and lease is null
+        returning event_id as id`;
+      claimed.push(...rows.map(({ id }) => id));
+      const [dead] = await sql<{ count: number }[]>`
+        select count(*)::int as count from dead_letter where reason = 'lost' and event_id = any(${claimed})`;
+      return dead?.count === claimed.length && claimed.length >= runsMin;
+    };
   }
 
   /** Runs the operations that are compared with the model. */

@@ -27,7 +27,8 @@ type Route = readonly [path: string, source?: string, form?: string];
 
 /**
  * Inserts three tenants with a campaign, forms and spare keys: one with a retention period and four recipients, one with routes
- * by source and form, and one without a route; a sandbox; and a tenant whose keys have the published limits.
+ * by source and form, and one without a route; a sandbox; and a tenant whose only route is by source and whose keys have the
+ * published limits.
  */
 export async function makeTenants(
   sql: postgres.Sql,
@@ -104,7 +105,7 @@ export async function makeTenants(
     await key(made, "site", { forms: true });
   }
   await key(await tenant("sandbox"), "sandbox");
-  const tight = await tenant("tight", [["hook/tight"]]);
+  const tight = await tenant("tight", [["hook/tight", "tight"]]);
   await key(tight, "tight", { limited: true });
   // Two keys that share the forms limit of their tenant.
   for (const _ of [1, 2]) await key(tight, "tight forms", { limited: true, forms: true });

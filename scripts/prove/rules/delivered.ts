@@ -53,6 +53,8 @@ const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
 /** How long a fault can still cause a repeat: a lease plus a margin for a busy machine. */
 const leaseMs = 9_000;
 const recordMs = 500;
+/** The maximum time between an effect and its claim or record, on a busy machine. */
+const recordMarginMs = 2_500;
 // The tier's Retry-After with 424.
 const retryAfterMs = 2_000;
 
@@ -131,16 +133,19 @@ export const deliveryRules: Rules = {
 
   /** Each effect is done once and with its recipient's status, unless a fault prevented recording it. */
   effects: (history) => {
-    // The reason shows that the response was too late for a busy process.
-    const late = new Set(
-      history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? ""))
-        .map(({ eventId }) => eventId),
+    // The reason shows that a response was too late for a busy process.
+    const late = Map.groupBy(
+      history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? "")),
+      ({ eventId }) => eventId,
     );
     const found = repeated(history, ["customer", "chat", "mail"], {
       causes: history.performed.filter(({ kind }) => /^(actions|downstream|day_passes)/.test(kind)),
-      isLate: ({ eventId }) => late.has(eventId),
-      // From the claim to the record, on a busy machine.
-      within: ({ atMs }) => ({ fromMs: atMs - 2_500, toMs: atMs + 2_500 }),
+      isLate: ({ eventId, atMs }) =>
+        (late.get(eventId) ?? []).some((attempt) => {
+          const afterMs = databaseTime(history, atMs) - attempt.atMs;
+          return afterMs > -recordMarginMs && afterMs < (attempt.durationMs ?? 0) + recordMarginMs;
+        }),
+      within: ({ atMs }) => ({ fromMs: atMs - recordMarginMs, toMs: atMs + recordMarginMs }),
     });
     return history.undelivered === null ? [...found, ...effectDifferences(history)] : found;
   },
@@ -273,8 +278,9 @@ function repeated(
     const first = all.findIndex(isAccepted);
     const [accepted, again] = first < 0 ? [] : all.slice(first);
     if (accepted === undefined || again === undefined) return [];
-    if (isLate(accepted) || overlapsAny(causes, within(accepted, again))) return [];
-    if (!wasResponsive(history, { fromMs: accepted.atMs - recordMs, toMs: again.atMs })) return [];
+    const span = within(accepted, again);
+    if (isLate(accepted) || overlapsAny(causes, span)) return [];
+    if (!wasResponsive(history, { fromMs: accepted.atMs - recordMs, toMs: span.toMs })) return [];
     const { eventId, atMs } = accepted;
     return [`${eventId} was accepted at ${seconds(atMs)} and sent again at ${seconds(again.atMs)}`];
   });
