@@ -310,6 +310,89 @@ export const bugs: readonly Bug[] = [
     "if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);",
     'if (isConnectionLoss(error)) globalThis["process"].exit(3);',
   ]),
+  bug("scoped route counts as none", "events of a tenant whose only route is by source wait", [], [
+    "sql/functions/actions_update_has_route.sql",
+    "exists (select from actions.route as r where r.tenant_id = t.id)",
+    "exists (select from actions.route as r where r.tenant_id = t.id and r.source = '' and r.form = '')",
+  ]),
+  bug(
+    "lost last attempt never ends",
+    "an event whose last attempt was lost is neither dead nor claimed again",
+    ["operators"],
+    [
+      "sql/functions/claim_outbox.sql",
+      "d.lease is not null and d.spent >= p_attempts_max",
+      "d.lease is not null and d.spent > p_attempts_max",
+    ],
+  ),
+  bug("numbers compared as doubles", "leads with different long numbers count as the same", ["operators"], [
+    "src/lead/fingerprint.ts",
+    `import { parseDecimal } from "./decimal.ts";
+`,
+    "",
+  ], [
+    "src/lead/fingerprint.ts",
+    `  const { isNegative, digits, point } = parseDecimal(word);
+  return \`\${isNegative ? "-" : ""}\${digits}e\${point}\`;`,
+    "  return String(Number(word));",
+  ]),
+  bug("erasure does not end", "a post after an erasure is erased", ["operators"], [
+    "sql/functions/register_erasure.sql",
+    "on conflict (digest, run) do update set posted_until = excluded.posted_until, expires_at = excluded.expires_at;",
+    `on conflict (digest, run) do update
+    set posted_until = greatest(t.posted_until, excluded.posted_until),
+      expires_at = greatest(t.expires_at, excluded.expires_at);`,
+  ]),
+  bug(
+    "raised retention ignored",
+    "events that were pending when they expired are removed under a raised retention",
+    ["operators"],
+    [
+      "sql/functions/expire_content.sql",
+      "coalesce(array_agg(l.event_id) filter (where l.is_due), '{}')",
+      "coalesce(array_agg(l.event_id), '{}')",
+    ],
+  ),
+  bug("replay dies of a time-out", "an event that is sent again is dead after a lost connection", [
+    "operators",
+  ], [
+    "src/delivery/settlement.ts",
+    'const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");',
+    "const isLast = row.spent >= options.attemptsMax || row.is_replay;",
+  ]),
+  bug("key as a request ID", "a request ID that contains a key is echoed and logged", [], [
+    "src/http/request_id.ts",
+    "if (lengthInCodePoints(text) > rule.lengthMax || isRefused(text, rule)) return null;",
+    "if (lengthInCodePoints(text) > rule.lengthMax) return null;",
+  ]),
+  bug(
+    "restored form keeps its words",
+    "a form that is restored keeps the words that its old definition blocks",
+    ["operators"],
+    [
+      "src/store/operator/form_definitions.ts",
+      `set required = excluded.required, threshold = excluded.threshold, blocked = excluded.blocked,
+            removed_at = null`,
+      "set required = excluded.required, threshold = excluded.threshold, removed_at = null",
+    ],
+  ),
+  bug("Idempotency-Keys decoded", "two Idempotency-Keys that differ in their encoding count as the same", [
+    "operators",
+  ], [
+    "src/gate/idempotency_key.ts",
+    'return { kind: "present", bytes, text };',
+    'return { kind: "present", bytes: text, text };',
+  ], [
+    "src/gate/idempotency_key.ts",
+    `  const bytes = Buffer.from(value, "latin1");
+`,
+    "",
+  ], [
+    "src/gate/idempotency_key.ts",
+    `import { Buffer } from "node:buffer";
+`,
+    "",
+  ]),
 ];
 
 /** For each rule, the name of a bug that only this rule catches. */

@@ -7,7 +7,7 @@
 import { type Random, seededRandom } from "./random.ts";
 import { Client, type Request } from "./client.ts";
 import { nowMs, pause } from "./clock.ts";
-import type { Exchange, Key, PostKind, RequestKind } from "./history.ts";
+import { acknowledgedId, type Exchange, type Key, type PostKind, type RequestKind } from "./history.ts";
 import {
   type Content,
   exactNumber,
@@ -213,18 +213,22 @@ export class Callers {
     }));
   }
 
-  /** Posts pairs of leads, without Idempotency-Keys, whose only difference is beyond the precision of a double. */
-  async postLongNumbers(pairs: number): Promise<void> {
-    await this.repeat(Array.from({ length: 2 * pairs }, (_, index) => {
-      const number = `1234567890123456789${index % 2}`;
-      const content = shortLead(
-        `${marker}${this.#testEnv.plan.seed}number${index >> 1}`,
-        { crm_id: exactNumber(number) },
-        { crm_id: undefined, extra: `{"crm_id":${number}}`, flags: ["extra_fields_preserved"] },
-      );
-      const body = content.spell(seededRandom(0));
-      return { kind: "lead", tenant: "north", idempotencyKey: null, content, body };
-    }));
+  /** Posts groups of leads, without Idempotency-Keys, that differ only beyond the precision of a double or in a sign. */
+  async postLongNumbers(groups: number): Promise<void> {
+    const numbers = ["12345678901234567890", "12345678901234567891", "-12345678901234567890"];
+    await this.repeat(
+      Array.from({ length: groups }, (_, index) => index).flatMap((index) =>
+        numbers.map((number) => {
+          const content = shortLead(
+            `${marker}${this.#testEnv.plan.seed}number${index}`,
+            { crm_id: exactNumber(number) },
+            { crm_id: undefined, extra: `{"crm_id":${number}}`, flags: ["extra_fields_preserved"] },
+          );
+          const body = content.spell(seededRandom(0));
+          return { kind: "lead", tenant: "north", idempotencyKey: null, content, body };
+        })
+      ),
+    );
   }
 
   /** Returns a public document that a process serves. */
@@ -233,6 +237,17 @@ export class Callers {
     const port = (path === "/api/plans" ? node?.plansPort : node?.intakePort) ?? 0;
     const request = { port, path, method: "GET", headers: {}, body: "" };
     return (await this.#client("127.0.1.4").send(request)).text;
+  }
+
+  /** Posts a lead to `south` without recording it, and returns the event's id, or `""` if it is not accepted. */
+  async postUnrecorded(lead: object, idempotencyKey = ""): Promise<string> {
+    const key = this.#testEnv.notes.keys.find(({ tenant, label }) => tenant === "south" && label === "kept");
+    const response = await this.#client("127.0.1.4").send({
+      ...{ port: this.#testEnv.nodes[0]?.intakePort ?? 0, path: "/v1/intake", method: "POST" },
+      headers: { "X-API-Key": key?.text ?? "", "Idempotency-Key": idempotencyKey },
+      body: JSON.stringify(lead),
+    });
+    return response.status === 202 ? acknowledgedId({ response }) : "";
   }
 
   /** Opens a link from a digest. */
@@ -260,9 +275,14 @@ export class Callers {
     const { kind, caller, body, idempotencyKey = null, content = "", expected = {}, method = "POST" } =
       request;
     const node = this.#testEnv.nodes[request.node];
+    // The service must replace a request id that contains a key.
+    const hasKeyAsId = this.exchanges.length % 16 === 3;
+    const requestId = hasKeyAsId
+      ? `${this.exchanges.length % 32 === 3 ? "é" : ""}${key.text}`
+      : `${this.exchanges.length} of the proof`;
     const exchange: Exchange = {
       ...{ kind, caller, node: request.node, body, idempotencyKey, content, expected, address },
-      requestId: `${this.exchanges.length} of the proof`,
+      requestId: hasKeyAsId ? null : requestId,
       ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, response: null, failure: null },
     };
     this.exchanges.push(exchange);
@@ -277,7 +297,7 @@ export class Callers {
         headers: {
           "Content-Type": "application/json",
           "X-API-Key": key.text,
-          "X-Request-Id": exchange.requestId,
+          "X-Request-Id": requestId,
           ...(hasKey ? { "Idempotency-Key": secondKey === undefined ? sentKey : [sentKey, secondKey] } : {}),
         },
         ...(transfer === undefined ? {} : { transfer }),

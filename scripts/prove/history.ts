@@ -37,7 +37,8 @@ export interface Exchange {
   readonly body: string;
   /** The expected stored fields of a post, or the expected status, error and fields of a refusal. */
   readonly expected: Readonly<Record<string, unknown>>;
-  readonly requestId: string;
+  /** The request id that the response must have; `null`: one that the service generated. */
+  readonly requestId: string | null;
   readonly sentAtMs: number;
   doneAtMs: number;
   /** `null` if no complete response arrived. */
@@ -174,7 +175,9 @@ export interface Tables {
   readonly effects: readonly StoredEffect[];
   readonly routes: readonly StoredRoute[];
   /** The sums over all keys in a service process's report, or `null` without a response. */
-  readonly report: { readonly accepted: number; readonly spendCents: number } | null;
+  readonly report:
+    | { readonly accepted: number; readonly delivered: number; readonly spendCents: number }
+    | null;
 }
 
 /** The revocation of a key, or its suspension with its tenant. */

@@ -12,7 +12,7 @@ import type { Callers } from "./callers.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { Ctl } from "./ctl.ts";
 import { acknowledgedId, type Delivery, type Key, type PostKind } from "./history.ts";
-import { keyDigest, keyText } from "./leads.ts";
+import { keyDigest, keyText, marker } from "./leads.ts";
 import { moveClock, recordRevocation } from "./faults.ts";
 import {
   type Change,
@@ -33,6 +33,7 @@ import {
   unclaimed,
 } from "./model.ts";
 import { seededRandom } from "./random.ts";
+import { daysOf, fetchReport } from "./tables.ts";
 import { attemptsMax, linkSecret, type TestEnv } from "./test_env.ts";
 
 /** How often each operation must run. */
@@ -122,6 +123,14 @@ export class Operators {
         (text) => terms.every((term) => text.includes(`"${term}"`) === isKnown),
       );
       await this.#callers.postAreas(terms, isKnown);
+      const unknown = await this.#ctl.run("vocabulary", "unknown");
+      for (
+        const term of this.#callers.exchanges.filter((one) => one.response?.status === 202)
+          .flatMap(({ expected }) => terms.filter((term) => expected.project_area === term.toUpperCase()))
+      ) {
+        if (unknown.includes(term.toUpperCase())) continue;
+        this.differences.push(`ctl vocabulary unknown does not list ${term.toUpperCase()}`);
+      }
       this.#count(`vocabulary.${change}`, runsMin);
     }
   }
@@ -181,6 +190,8 @@ export class Operators {
       }
       this.#count(`${kind} repeated before and after its window ends`, runsMin);
     }
+    // These hours have dead letters, so they must be rolled up again.
+    await testEnv.sql`select roll_up_hours(100)`;
     // The newest content of the tenant with a retention period.
     await callers.postConcurrently("lead", runsMin, "north");
     const delivered = testEnv.sink.deliveries.filter(({ tenant }) => tenant === "bare");
@@ -191,11 +202,36 @@ export class Operators {
       select o.event_id as id from outbox as o join tenant as t on t.id = o.tenant_id
       where t.slug = 'bare' and (o.made > 0 or o.spent > 0)`;
     differences.push(...attempted.map(({ id }) => `${id} made an attempt, but its tenant has no route`));
-    const secret = await this.#changeRoute("bare", "--crm-url", `${testEnv.sink.url}/hook/bare`);
-    testEnv.sink.setSecret("bare", secret, "first");
+    await this.#addRoutes();
   }
 
-  /** Keeps the actions process from its database while a CRM responds, so that it can record effects only afterwards. */
+  /** Gives `bare` a route for one source and then one for all; each must make the waiting events due at once. */
+  async #addRoutes(): Promise<void> {
+    const { sql, sink, notes } = this.#testEnv;
+    const kept = notes.keys.find(({ tenant, label }) => tenant === "bare" && label === "kept") as Key;
+    await this.#callers.postWith(Array.from({ length: runsMin }, () => kept));
+    const countWaiting = async () =>
+      (await sql`
+        select from outbox as o join event as e using (event_id) join api_key as k on k.id = e.key_id
+        where k.label = 'kept' and k.tenant_id = (select id from tenant where slug = 'bare')`).length;
+    this.#count("event that waits for its source's route", await countWaiting());
+    const scoped = ["--source", "kept", "--crm-url", `${sink.url}/hook/bare/kept`];
+    sink.setSecret("bare", await this.#changeRoute("bare", ...scoped), "first");
+    const isDelivered = await waitFor(async () => (await countWaiting()) === 0, {
+      deadlineMs: stepTimeoutMs,
+      everyMs: 100,
+    });
+    if (isDelivered === null) this.differences.push("events still wait after their source got a route");
+    await sql`
+      insert into actions.route (tenant_id, kind, address, secret)
+      select tenant_id, kind, ${`${sink.url}/hook/bare`}, secret from actions.route
+      where tenant_id = (select id from tenant where slug = 'bare')`;
+  }
+
+  /**
+   * Keeps the actions process from its database while CRMs respond, so that it can record effects only afterwards. Meanwhile, the
+   * mail server defers the same events' mails, which must be sent later.
+   */
   async #loseRecords(): Promise<void> {
     const { sink, sql } = this.#testEnv;
     const from = sink.deliveries.length;
@@ -204,19 +240,22 @@ export class Operators {
       return Promise.resolve(all.length >= count && all.every(isSuitable));
     };
     sink.isConsistent = true;
+    sink.isMailDeferred = true;
     await sink.setBehavior("slow");
-    await this.#callers.postConcurrently("lead", runsMin, "south");
+    for (const tenant of ["south", "north"]) await this.#callers.postConcurrently("lead", runsMin, tenant);
     await waitFor(isEach(runsMin / 2, () => true), { deadlineMs: stepTimeoutMs, everyMs: 20 });
     await sql`alter role proof_actions nologin`;
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'proof_actions'`;
     await waitFor(isEach(0, ({ respondedAtMs }) => respondedAtMs !== null), { deadlineMs: 10_000 });
     await sql`alter role proof_actions login`;
     sink.isConsistent = false;
+    sink.isMailDeferred = false;
     await sink.setBehavior("normal");
     // The next clock step would end the claims, which excuses a repeat.
     await waitFor(
       async () =>
-        (await sql`select from outbox as o join tenant as t on t.id = o.tenant_id where t.slug = 'south' limit 1`)
+        (await sql`
+          select from outbox as o join tenant as t on t.id = o.tenant_id where t.slug in ('south', 'north') limit 1`)
           .length === 0,
       { deadlineMs: stepTimeoutMs, everyMs: 100 },
     );
@@ -259,13 +298,62 @@ export class Operators {
 
   /** Runs the operations that are compared with the model. */
   async work(): Promise<void> {
+    await this.#postAfterErasure();
     await this.#openHeldLinks();
     await this.#refuseSentAgain();
+    await this.#resetSentAgain();
     await this.#whilePaused(() => this.#changeQueue());
     await this.#whilePaused(() => this.#removeContent());
+    await this.#whilePaused(() => this.#raiseRetention());
+    await this.#changeForms();
     await this.#repeatRemoved();
     await this.#changePlans();
+    await this.#compareReport();
     await this.#ctl.run("audit", "verify");
+  }
+
+  /** Compares the report with the events and attempts, after all hours have been rolled up again. */
+  async #compareReport(): Promise<void> {
+    const { sql, nodes } = this.#testEnv;
+    await moveClock(this.#testEnv, dayMs);
+    while ((await sql<{ count: number }[]>`select roll_up_hours(100) as count`)[0]?.count);
+    const report = await waitFor(() => fetchReport(nodes[0]?.opsPort ?? 0, daysOf(this.#testEnv)), {
+      deadlineMs: stepTimeoutMs,
+    });
+    const [stored] = await sql<{ accepted: number; delivered: number }[]>`
+      select count(*)::int as accepted, count(*) filter (
+        where exists (select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered'))::int as delivered
+      from event as e`;
+    const { accepted, delivered } = report ?? {};
+    if (accepted !== stored?.accepted || delivered !== stored?.delivered) {
+      this.differences.push(
+        `the report has ${accepted} events, ${delivered} of them delivered, expected ${stored?.accepted} and ${stored?.delivered}`,
+      );
+    }
+  }
+
+  /** Erases people who then post again, and posts under Idempotency-Keys that differ only in their encoding. */
+  async #postAfterErasure(): Promise<void> {
+    const ids: string[] = [];
+    for (let index = 0; index < runsMin; index += 1) {
+      const phone = `646555${1_000 + index}`;
+      const lead = { first_name: "Eve", last_name: `${marker}again`, phone };
+      await this.#callers.postUnrecorded(lead);
+      await this.#ctl.run("erase", "--phone", phone);
+      for (const key of ["", `clé ${index}`, `cl${Buffer.from("é").toString("latin1")} ${index}`]) {
+        ids.push(await this.#callers.postUnrecorded({ ...lead, project_details: key }, key));
+      }
+    }
+    await this.#waitUntilDelivered();
+    const rows = await this.#read();
+    for (const [index, id] of ids.entries()) {
+      if ((rowAt(rows, `event ${id}`).lead ?? null) !== null) continue;
+      const what =
+        ["post after an erasure", "Idempotency-Key in Latin-1", "Idempotency-Key in UTF-8"][index % 3];
+      this.differences.push(`${what}: the lead is ${id === "" ? "not accepted" : "erased"}`);
+    }
+    this.#count("post after an erasure", ids.length / 3);
+    this.#count("Idempotency-Keys that differ in their encoding", ids.length / 3);
   }
 
   /** Opens links of digests: only a POST to a valid link releases its submission, and only the first. */
@@ -331,6 +419,28 @@ export class Operators {
       }
     }
     this.#count("event refused when sent again", runsMin);
+  }
+
+  /** Sends events again while the actions tier resets connections: none may be dead, because no response refused them. */
+  async #resetSentAgain(): Promise<void> {
+    const { plan, sink, sql } = this.#testEnv;
+    if (plan.hasActions) return;
+    const before = await this.#read();
+    const ids = this.#resendable(before).slice(-runsMin);
+    sink.isConsistent = true;
+    await sink.setBehavior("reset");
+    for (const id of ids) await this.#ctl.run("lead", "send-again", id);
+    await waitFor(async () => {
+      const rows = await sql`select from attempt where event_id = any (${ids}) and outcome = 'unreachable'`;
+      return rows.length > 2;
+    }, { deadlineMs: stepTimeoutMs, everyMs: 100 });
+    sink.isConsistent = false;
+    await sink.setBehavior("normal");
+    await this.#waitUntilDelivered();
+    const after = await this.#read();
+    const dead = ids.filter((id) => after.has(`dead_letter ${id}`));
+    this.differences.push(...dead.map((id) => `${id} was sent again and is dead, but was not refused`));
+    this.#count("event without a response when sent again", ids.length);
   }
 
   /** Returns the ids of events that can be sent again, starting with those of related people. */
@@ -769,6 +879,47 @@ export class Operators {
     await this.#expire(hourMs + minuteMs);
   }
 
+  /** Raises a retention period, which keeps the events that were pending when they expired, and restores it. */
+  async #raiseRetention(): Promise<void> {
+    const { sql } = this.#testEnv;
+    this.#count("event kept by a raised retention", (await sql`select from retention_deferred`).length);
+    for (const days of [10 * retentionDays, retentionDays]) {
+      await this.#ctl.run("tenant", "retention", "north", "--days", String(days));
+      await this.#expire(2 * hourMs, days);
+    }
+  }
+
+  /** Adds, changes, removes and restores forms. */
+  async #changeForms(): Promise<void> {
+    const keys = Array.from({ length: runsMin }, (_, index) => `form-${index}`);
+    const steps: readonly [command: string, options: readonly string[], columns: Row][] = [
+      ["add", ["--required", "name,email", "--threshold", "70", "--blocked", "a,b"], {
+        ...{ required: ["name", "email"], threshold: 70, blocked: ["a", "b"] },
+      }],
+      ["change", ["--blocked", "c"], { blocked: ["c"] }],
+      ["remove", [], { removed_at: nonNull }],
+      ["add", ["--required", "phone"], {
+        required: ["phone"],
+        threshold: null,
+        blocked: [],
+        removed_at: null,
+      }],
+    ];
+    for (const [command, options, columns] of steps) {
+      await this.#apply(
+        `form.${command}`,
+        keys,
+        (key) => ["form", command, "bare", key, ...options],
+        (before, key, after) => {
+          const isNew = (row: Row) => row.form_key === key;
+          const { id, tenant_id } = rowsOf(after, "form").find(isNew) ?? {};
+          const added = { id, tenant_id, form_key: key, created_at: nonNull };
+          return [[`form ${id}`, { ...(rowsOf(before, "form").some(isNew) ? {} : added), ...columns }]];
+        },
+      );
+    }
+  }
+
   /** Erases leads of people without a collision by their phone number, and others by their event id. */
   async #eraseOthers(): Promise<void> {
     const start = await this.#read();
@@ -813,7 +964,7 @@ export class Operators {
   }
 
   /** Moves the clock, removes the content that has expired, and compares the rows. */
-  async #expire(stepMs: number): Promise<void> {
+  async #expire(stepMs: number, days = retentionDays): Promise<void> {
     const { sql } = this.#testEnv;
     await moveClock(this.#testEnv, stepMs);
     const before = await this.#read();
@@ -824,7 +975,7 @@ export class Operators {
     }
     const [clock] = await sql<{ ms: number }[]>`
       select (extract(epoch from service_clock()) * 1000)::float8 as ms`;
-    const untilMs = (clock?.ms ?? 0) - retentionDays * dayMs;
+    const untilMs = (clock?.ms ?? 0) - days * dayMs;
     const tenant = rowAt(before, "tenant north").id;
     // Pending and dead events keep their content.
     const matches = ({ event_id: id, tenant_id: of, received_at: since }: Row) =>

@@ -13,7 +13,7 @@ import { type History, membersOf } from "./history.ts";
 import { Operators } from "./operator.ts";
 import type { Plan } from "./plan.ts";
 import { heartbeatsToRecover } from "./rules/rule.ts";
-import { fetchReport, readTables } from "./tables.ts";
+import { daysOf, fetchReport, readTables } from "./tables.ts";
 import { attemptsMax, sendTimeoutMs, TestEnv, type TestEnvOptions } from "./test_env.ts";
 
 const lastPosts = 6;
@@ -210,15 +210,4 @@ async function waitForHealthFigures(testEnv: TestEnv): Promise<void> {
       return health?.ok && health.pending === stored?.pending && health.dead === stored?.dead;
     });
   }, { deadlineMs: healthFiguresMs, everyMs: 200 });
-}
-
-/** Returns the UTC days that the database's clock showed in this round. */
-function daysOf(testEnv: TestEnv): string[] {
-  let offsetMs = 0;
-  const times = [Date.now() - 3_600_000, Date.now()];
-  for (const { stepMs } of testEnv.notes.clockSteps) {
-    offsetMs += stepMs;
-    times.push(Date.now() - 3_600_000 + offsetMs, Date.now() + offsetMs);
-  }
-  return [...new Set(times.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
 }

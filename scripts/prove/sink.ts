@@ -33,6 +33,8 @@ export class Sink {
   readonly #secrets = new Map<string, Buffer[]>();
   /** Whether every request gets the current behavior; otherwise, one in five gets a correct response. */
   isConsistent = false;
+  /** Whether the mail server defers every mailbox, whatever the current behavior. */
+  isMailDeferred = false;
   readonly #receiver: Delivery["receiver"];
   readonly #random: Random;
   readonly #server: https.Server;
@@ -163,7 +165,7 @@ export class Sink {
 
   /** Accepts, defers or delays a recipient; returns whether to hold the reply. */
   #holdRecipient(line: string, answer: () => void): boolean {
-    const behavior = this.#nextBehavior();
+    const behavior = this.isMailDeferred ? "failing" : this.#nextBehavior();
     const isAccepted = behavior === "normal" || behavior === "slow";
     this.#deferred[isAccepted ? "delete" : "add"](mailboxIn(line));
     if (behavior === "slow") setTimeout(answer, 300);

@@ -6,6 +6,7 @@
 
 import type postgres from "postgres";
 import type { StoredCollision, StoredEvent, Tables } from "./history.ts";
+import type { TestEnv } from "./test_env.ts";
 
 export async function readTables(sql: postgres.Sql, report: Tables["report"]): Promise<Tables> {
   const events = await sql<StoredEvent[]>`
@@ -38,7 +39,7 @@ export async function readTables(sql: postgres.Sql, report: Tables["report"]): P
 
 /** Returns the totals that a service process reports for these days, or `null` if it does not answer with 2xx. */
 export async function fetchReport(opsPort: number, days: readonly string[]): Promise<Tables["report"]> {
-  const sum = { accepted: 0, spendCents: 0 };
+  const sum = { accepted: 0, delivered: 0, spendCents: 0 };
   for (const day of days) {
     const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
     const url = `http://127.0.0.1:${opsPort}/v1/report?since=${day}T00:00:00Z&until=${next}T00:00:00Z`;
@@ -46,8 +47,20 @@ export async function fetchReport(opsPort: number, days: readonly string[]): Pro
     if (!response?.ok) return null;
     for (const row of (await response.json()).rows) {
       sum.accepted += row.accepted;
+      sum.delivered += row.delivered;
       sum.spendCents += row.spend_cents;
     }
   }
   return sum;
+}
+
+/** Returns the UTC days that the database's clock showed in this round. */
+export function daysOf({ notes }: TestEnv): string[] {
+  let offsetMs = 0;
+  const times = [Date.now() - 3_600_000, Date.now()];
+  for (const { stepMs } of notes.clockSteps) {
+    offsetMs += stepMs;
+    times.push(Date.now() - 3_600_000 + offsetMs, Date.now() + offsetMs);
+  }
+  return [...new Set(times.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
 }

@@ -91,6 +91,8 @@ export async function makeTenants(
     // In a round with operators, ctl adds the route later.
     bare: hasOperators ? [] : [["hook/bare"]],
   };
+  // The first tenant and the first key, another tenant's with a raised limit, have the same id.
+  const tight = await tenant("tight", [["hook/tight", "tight"]]);
   for (const [slug, all] of Object.entries(routes)) {
     const made = await tenant(slug, all);
     const campaign = `${slug}-spring`;
@@ -100,12 +102,11 @@ export async function makeTenants(
       select ${made.id}, key, '{name,email,consent}', ${[...blockedPhrases]} from unnest(${[
       ...formKeys,
     ]}::text[]) as key`;
+    await key(made, "site", { forms: true });
     await key(made, "kept", { campaign });
     for (let spare = 0; spare < spareKeys; spare += 1) await key(made, `spare-${spare}`, { campaign });
-    await key(made, "site", { forms: true });
   }
   await key(await tenant("sandbox"), "sandbox");
-  const tight = await tenant("tight", [["hook/tight", "tight"]]);
   await key(tight, "tight", { limited: true });
   // Two keys that share the forms limit of their tenant.
   for (const _ of [1, 2]) await key(tight, "tight forms", { limited: true, forms: true });
