@@ -6,10 +6,10 @@ import type { StoreObservation } from "../store/observation.ts";
 import { Pool, type PoolOptions } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
 import { queryTimeoutMs } from "../store/query.ts";
-import type { SurfaceName } from "../settings/surface_names.ts";
+import { type SurfaceName, surfaceNames } from "../settings/surface_names.ts";
 
 /** A pool's purpose and limits. */
-interface Purpose extends Pick<PoolOptions, "connectionsMax" | "urgentConnections"> {
+interface Purpose extends Pick<PoolOptions, "connectionsMax"> {
   /**
    * The server's timeout for a statement, shorter than the caller's deadline, so that an abandoned statement neither
    * takes effect later nor keeps its connection waiting for a lock.
@@ -35,6 +35,16 @@ export const pools = {
     connectsFor: ["intake", "forms"],
     purpose: "commits posts, and nothing else",
   },
+  // Apart from deliveries too: a missed heartbeat closes the pool's connections, and a claim whose response is lost then
+  // delays its events by a lease.
+  heartbeat: {
+    connectionsMax: 1,
+    connectsFor: surfaceNames,
+    // Three times the interval between heartbeats.
+    statementTimeoutMs: 1_500,
+    keepsConnections: true,
+    purpose: "checks that the store accepts writes; a slow statement ahead of it would look like an outage",
+  },
   reads: {
     connectionsMax: 2,
     // Less than the deadline of a lookup (src/store/serving/lookup.ts).
@@ -57,15 +67,13 @@ export const pools = {
     purpose:
       "serves the console, the report, the search, the checkout and the links in digests: slow statements, kept apart from leads",
   },
-  // Apart from pages: jobs must keep their connections in an outage, while pages must fail fast. Apart from deliveries: a
-  // missed heartbeat closes the pool's connections, and a claim whose response is lost delays its events by a lease.
+  // Apart from pages: jobs must keep their connections in an outage, while pages must fail fast.
   jobs: {
-    connectionsMax: 5,
-    urgentConnections: 1,
+    connectionsMax: 4,
     statementTimeoutMs: queryTimeoutMs,
     keepsConnections: true,
     purpose:
-      "checks on a connection of its own that the store accepts writes; runs background jobs: counts, hourly totals, cleanup, the contact index for the search, vocabulary",
+      "runs background jobs: counts, hourly totals, cleanup, the contact index for the search, vocabulary",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 
@@ -89,18 +97,15 @@ interface OpenPoolsOptions {
 
 export function openPools({ primary, isUnavailable, observe }: OpenPoolsOptions): Pools {
   const onWarning = (text: string) => observe({ kind: "commit_warning", text });
-  const open = (name: string, purpose: Purpose) => {
-    const { connectionsMax, urgentConnections = 0, statementTimeoutMs, keepsConnections } = purpose;
-    return new Pool({
+  const open = (name: string, { connectionsMax, statementTimeoutMs, keepsConnections }: Purpose) =>
+    new Pool({
       primary,
       name,
       connectionsMax,
-      urgentConnections,
       statementTimeoutMs,
       ...(keepsConnections ? {} : { isUnavailable }),
       ...(name === "commit" ? { onWarning } : {}),
     });
-  };
   return Object.fromEntries(purposes.map(([name, row]) => [name, open(name, row)])) as Pools;
 }
 

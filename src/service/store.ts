@@ -76,7 +76,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
   const primary = new Primary(config.databaseUrl);
   const pools: Pools = openPools({ primary, isUnavailable: () => heartbeat.isUnavailable, observe });
   const node = randomUUID();
-  const heartbeat = new Heartbeat({ pool: pools.jobs, nowMs, slot: randomInt(64) });
+  const heartbeat = new Heartbeat({ pool: pools.heartbeat, nowMs, slot: randomInt(64) });
   const closePools = async () => {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   };

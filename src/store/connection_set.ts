@@ -17,8 +17,6 @@ export interface PoolOptions {
   /** The pool's name, which `pg_stat_activity` shows after `lead-intake`. */
   readonly name: string;
   readonly connectionsMax: number;
-  /** How many of the connections only urgent statements use. */
-  readonly urgentConnections?: number;
   /** The server cancels a statement after this time, so that no statement commits long after its caller's deadline. */
   readonly statementTimeoutMs: number;
   /**

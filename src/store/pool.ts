@@ -35,9 +35,6 @@ export class Pool {
   /** Whether a statement got no response, and none has succeeded since. */
   #isSilent = false;
   #warnings = 0;
-  /** How many more statements that are not urgent may run now. */
-  #turns: number;
-  readonly #waiting: (() => void)[] = [];
 
   constructor(options: PoolOptions) {
     this.#options = {
@@ -47,9 +44,6 @@ export class Pool {
         options.onWarning?.(message);
       },
     };
-    const { connectionsMax, urgentConnections = 0 } = options;
-    // Without urgent statements, the driver queues or pipelines what exceeds the connections.
-    this.#turns = urgentConnections === 0 ? Number.POSITIVE_INFINITY : connectionsMax - urgentConnections;
     this.#connections = this.#open();
   }
 
@@ -67,35 +61,13 @@ export class Pool {
   }
 
   /**
-   * Runs one statement and returns its rows. If urgent statements have connections of their own, waits for one of the
-   * others first.
-   *
-   * @throws {Unavailable} `deadlineMs` after this wait, and else as {@linkcode runUrgent}
-   * @throws {postgres.PostgresError} when the server refuses the statement, which had no effect
-   */
-  async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#turns > 0) this.#turns -= 1;
-    else await new Promise<void>((start) => this.#waiting.push(start));
-    try {
-      return await this.runUrgent(deadlineMs, statement);
-    } finally {
-      const startNext = this.#waiting.shift();
-      if (startNext === undefined) this.#turns += 1;
-      else startNext();
-    }
-  }
-
-  /**
-   * Runs one statement, ahead of those that wait in {@linkcode run}, and returns its rows.
+   * Runs one statement and returns its rows.
    *
    * @throws {Unavailable} after `deadlineMs`, when the store is unavailable or read-only, when the pool is closed, or
    * when the server sent a warning (a canceled wait for a synchronous standby): the statement may have taken effect
    * @throws {postgres.PostgresError} when the server refuses the statement, which had no effect
    */
-  async runUrgent<T>(
-    deadlineMs: number,
-    statement: (sql: postgres.Sql) => PromiseLike<T>,
-  ): Promise<T> {
+  async run<T>(deadlineMs: number, statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T> {
     if (this.#isClosed) throw new Unavailable("the pool is closed");
     const isUnavailable = this.#options.isUnavailable?.() ?? false;
     if (isUnavailable && this.#isSilent) throw new Unavailable("the store is unavailable");

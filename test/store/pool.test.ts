@@ -112,33 +112,6 @@ test("a statement that waits for a lock reports the lock before its deadline and
   assert.equal((await one(pool))[0]?.pid, before?.pid);
 });
 
-test("an urgent statement does not wait for others, which leave it a connection", async () => {
-  const pool = open({ name: "urgent", connectionsMax: 3, urgentConnections: 1 });
-  const holder = await admin.reserve();
-  await holder`select pg_advisory_lock(26)`;
-  const slow = Array.from(
-    { length: 5 },
-    (_, n) =>
-      pool.run(
-        600_000,
-        (sql) => sql<{ n: number }[]>`select ${n}::int as n from pg_advisory_lock_shared(26)`,
-      ),
-  );
-  const waiting = async () =>
-    (await admin`select from pg_stat_activity where application_name = 'lead-intake urgent' and wait_event_type = 'Lock'`)
-      .length;
-  await until(async () => await waiting() === 2, { what: "two statements wait for the lock" });
-  for (let n = 0; n < 3; n += 1) {
-    assert.deepEqual([...await pool.runUrgent(600_000, (sql) => sql`select 1 as n`)], [{ n: 1 }]);
-    assert.equal(await waiting(), 2);
-  }
-  await holder`select pg_advisory_unlock(26)`;
-  holder.release();
-  assert.deepEqual((await Promise.all(slow)).map(([row]) => row?.n), [0, 1, 2, 3, 4]);
-  await pool.close();
-  await assert.rejects(one(pool), Unavailable);
-});
-
 test("a warning is reported and its result discarded; a notice has no effect", async () => {
   const warnings: string[] = [];
   const pool = open({ onWarning: (text) => warnings.push(text) });

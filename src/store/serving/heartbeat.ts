@@ -4,7 +4,7 @@ import type { Pool } from "../pool.ts";
 import { isStoreRefusal, reportsUnwritable } from "../unavailable.ts";
 
 export interface HeartbeatOptions {
-  /** A pool with a connection for urgent statements, so that nothing delays a beat. */
+  /** A dedicated connection, so that nothing delays a beat. */
   readonly pool: Pool;
   readonly nowMs: () => number;
   /** Identifies this process in the heartbeat table; any small number. */
@@ -108,7 +108,7 @@ export class Heartbeat {
   async runOnce(): Promise<number> {
     const startedAtMs = this.#options.nowMs();
     try {
-      const [row] = await this.#options.pool.runUrgent(
+      const [row] = await this.#options.pool.run(
         this.#writable ? silenceMaxMs : outageDeadlineMs,
         (sql) => sql<Beat[]>`select * from beat(${this.#options.slot})`,
       );

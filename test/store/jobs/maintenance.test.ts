@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Heartbeat } from "../../../src/store/serving/heartbeat.ts";
 import { Maintenance } from "../../../src/store/jobs/maintenance.ts";
-import { pools } from "../../../src/service/pools.ts";
 import { repeat } from "../../../src/service/repeat.ts";
 import { openStore } from "../../support/store.ts";
 import { openPool } from "../../support/pool.ts";
@@ -39,23 +38,22 @@ test("single counts are folded into sums without loss", async () => {
 
 test("a fold that waits for a lock does not make the store unwritable", async () => {
   const changes: boolean[] = [];
-  const pool = openPool(databaseUrl, { ...pools.jobs, statementTimeoutMs: 60_000 });
-  const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot: 5 });
+  const beats = openPool(databaseUrl);
+  const heartbeat = new Heartbeat({ pool: beats, nowMs: () => performance.now(), slot: 5 });
   heartbeat.onChange((writable) => changes.push(writable));
   const beating = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
   await beating.soon();
   const holder = await sql.reserve();
   await holder.unsafe("begin; lock table campaign_charge in access exclusive mode");
-  // More than the pool has connections.
-  const folding = Array.from({ length: 8 }, () => new Maintenance(pool).runOnce());
+  const folding = maintenance.runOnce();
   const beaten = async () => Number((await sql`select count(*) as n from heartbeat where slot = 5`)[0]?.n);
   const before = await beaten();
   await until(async () => await beaten() >= before + 3, { what: "the heart beats on" });
   assert.equal(heartbeat.writable, true);
   await holder`rollback`;
   holder.release();
-  await Promise.all(folding);
+  await folding;
   await beating.stop();
-  await pool.close();
+  await beats.close();
   assert.deepEqual(changes, [true]);
 });

@@ -24,7 +24,10 @@ const mebibyte = 1024 * 1024;
 /** Starts a heartbeat and records its changes. */
 async function beating(databaseUrl = own.url) {
   const changes: boolean[] = [];
-  const pool = openPool(databaseUrl, { name: "heartbeat", ...pools.jobs });
+  const pool = openPool(databaseUrl, {
+    name: "heartbeat",
+    statementTimeoutMs: pools.heartbeat.statementTimeoutMs,
+  });
   const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot });
   heartbeat.onChange((writable) => changes.push(writable));
   const job = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
