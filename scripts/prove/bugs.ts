@@ -310,7 +310,7 @@ export const bugs: readonly Bug[] = [
     "if (isConnectionLoss(error)) this.#replace(connections, reconnectPauseMs);",
     'if (isConnectionLoss(error)) globalThis["process"].exit(3);',
   ]),
-  bug("scoped route counts as none", "events of a tenant whose only route is by source wait", [], [
+  bug("route by source ignored", "events of a tenant whose only route is by source wait", [], [
     "sql/functions/actions_update_has_route.sql",
     "exists (select from actions.route as r where r.tenant_id = t.id)",
     "exists (select from actions.route as r where r.tenant_id = t.id and r.source = '' and r.form = '')",
@@ -353,7 +353,7 @@ export const bugs: readonly Bug[] = [
       "coalesce(array_agg(l.event_id), '{}')",
     ],
   ),
-  bug("replay dies of a time-out", "an event that is sent again is dead after a lost connection", [
+  bug("replay dies of a lost connection", "an event that is sent again is dead after a lost connection", [
     "operators",
   ], [
     "src/delivery/settlement.ts",

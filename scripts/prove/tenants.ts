@@ -91,7 +91,7 @@ export async function makeTenants(
     // In a round with operators, ctl adds the route later.
     bare: hasOperators ? [] : [["hook/bare"]],
   };
-  // The first tenant and the first key, another tenant's with a raised limit, have the same id.
+  // The first tenant and the first key have the same id, but the key is another tenant's, so that confusing the ids shows.
   const tight = await tenant("tight", [["hook/tight", "tight"]]);
   for (const [slug, all] of Object.entries(routes)) {
     const made = await tenant(slug, all);
