@@ -10,7 +10,9 @@ import { Client } from "./client.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
 import { perform } from "./faults.ts";
 import { type History, membersOf } from "./history.ts";
-import { Operators } from "./operator.ts";
+import { OperatorRun } from "./operators/operator_run.ts";
+import { post, work } from "./operators/operators.ts";
+import { prepare } from "./operators/preparation.ts";
 import type { Plan } from "./plan.ts";
 import { heartbeatsToRecover } from "./rules/rule.ts";
 import { daysOf, fetchReport, readTables } from "./tables.ts";
@@ -31,7 +33,7 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
   const testEnv = await TestEnv.open(plan, options);
   const callers = new Callers(testEnv);
   const { notes } = testEnv;
-  const operators = plan.hasOperators ? new Operators(testEnv, callers) : null;
+  const operators = plan.hasOperators ? new OperatorRun(testEnv, callers) : null;
   try {
     const stopWatching = watch(testEnv);
     const startedAtMs = nowMs();
@@ -42,9 +44,9 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
     // Callers continue until the rules no longer accept a 503.
     await waitUntilRecovered(testEnv);
     await callers.stop();
-    await operators?.post();
+    if (operators !== null) await post(operators);
     await killDuringDelivery(testEnv, callers);
-    await operators?.prepare();
+    if (operators !== null) await prepare(operators);
     const drained = await drain(testEnv);
     await waitForHealthFigures(testEnv);
     await stopWatching();
@@ -52,7 +54,7 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
     const report = await waitFor(() => fetchReport(opsPort, daysOf(testEnv)), { deadlineMs: drainMs });
     const tables = await readTables(testEnv.sql, report);
     const deliveries = [...testEnv.sink.deliveries];
-    await operators?.work();
+    if (operators !== null) await work(operators);
     for (const { process } of testEnv.nodes) await process.stop("SIGTERM");
     const [total] = await testEnv.sql<
       { count: number }[]
@@ -64,7 +66,7 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
       modelDifferences: operators && operators.differences,
     };
   } finally {
-    operators?.close();
+    operators?.ctl.close();
     callers.close();
     await testEnv.close();
   }

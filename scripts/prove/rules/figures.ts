@@ -6,7 +6,7 @@
 
 import type { History } from "../history.ts";
 import { keyDigest, marker } from "../leads.ts";
-import { rareOperations } from "../operator.ts";
+import { rareOperations } from "../operators/operator_run.ts";
 import {
   disruptions,
   outages,
