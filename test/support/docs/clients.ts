@@ -8,6 +8,7 @@ import { type ClientLanguage, clients } from "../../../src/documents/clients.ts"
 import { temporaryFolder } from "../folder.ts";
 import { listen } from "../listen.ts";
 import { type Ran, runTool } from "../tool.ts";
+import { until } from "../until.ts";
 
 /** The command of each client; warnings of the language are printed or fail. */
 const commands: Readonly<Record<ClientLanguage, string>> = {
@@ -65,10 +66,15 @@ export async function openFront(
       return response.writeHead(scripted.status, { ...scripted.headers }).end(scripted.body ?? "{}");
     }
     const { host: _host, connection: _connection, "content-length": _length, ...headers } = request.headers;
-    const answer = await fetch(serviceUrl + request.url, {
-      method: request.method ?? "GET",
-      headers: headers as Record<string, string>,
-      body,
+    // On a busy machine, the service may refuse a post for a moment; the tests count only retries after scripted responses.
+    const answer = await until(async () => {
+      const { method = "GET", url } = request;
+      const received = await fetch(serviceUrl + url, {
+        method,
+        headers: headers as Record<string, string>,
+        body,
+      });
+      return received.status !== 503 && received;
     });
     response.writeHead(answer.status, {
       "Content-Type": "application/json",
