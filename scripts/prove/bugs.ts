@@ -393,6 +393,47 @@ export const bugs: readonly Bug[] = [
 `,
     "",
   ]),
+  bug("debt outlives a raised limit", "a key is refused for minutes after its raised limit has ended", [
+    "operators",
+  ], [
+    "src/limiter/token_bucket.ts",
+    "Math.min(Math.max(0, (doubles[index + 1] as number) - earnedUnits), capacityUnits);",
+    "Math.max(0, (doubles[index + 1] as number) - earnedUnits);",
+  ]),
+  bug("widest network wins", "an address gets the limit of the widest network that contains it", [], [
+    "src/store/serving/reference.ts",
+    "order by masklen(network) desc",
+    "order by masklen(network)",
+  ]),
+  bug("breaker never forgets", "the breaker opens although the tier has responded between failures", [
+    "operators",
+  ], [
+    "src/delivery/breaker.ts",
+    "    this.#failures = 0;\n    this.#pauseMs = this.#options.pauseMs;",
+    "    this.#pauseMs = this.#options.pauseMs;",
+  ]),
+  bug("counts lost with their write", "repeats whose count could not be written are not counted", [
+    "operators",
+  ], [
+    "src/store/serving/totals.ts",
+    "      for (const [keyId, count] of duplicates) this.duplicate(keyId, count);\n",
+    "",
+  ]),
+  bug("equal costs counted once", "two leads of equal cost in a commit charge the campaign once", [
+    "operators",
+  ], [
+    accept,
+    "sum(v_cost_cents[w.ord]::lead_cost_cents)",
+    "sum(distinct v_cost_cents[w.ord]::lead_cost_cents)",
+  ]),
+  bug("one effect repeats all", "an event whose CRM is sent the event again is mailed again", [
+    "actions",
+    "operators",
+  ], [
+    "sql/functions/send_again.sql",
+    "answer = null\n  where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);",
+    "answer = null\n  where f.event_id = p_event_id;",
+  ]),
 ];
 
 /** For each rule, the name of a bug that only this rule catches. */

@@ -6,8 +6,15 @@
 
 import { type Random, seededRandom } from "./random.ts";
 import { Client, type Request } from "./client.ts";
-import { nowMs, pause } from "./clock.ts";
-import { acknowledgedId, type Exchange, type Key, type PostKind, type RequestKind } from "./history.ts";
+import { nowMs, pause, waitFor } from "./clock.ts";
+import {
+  acknowledgedId,
+  type Exchange,
+  type HttpResponse,
+  type Key,
+  type PostKind,
+  type RequestKind,
+} from "./history.ts";
 import {
   type Content,
   exactNumber,
@@ -53,6 +60,13 @@ const lastCaller = 200;
 const bursts = {
   burst_of_key: { size: 220, address: "127.9.0.3", label: "tight", kind: "probe", path: undefined },
   burst_of_address: { size: 90, address: "127.200.0.3", label: "kept", kind: "probe", path: undefined },
+  burst_of_forms_address: {
+    size: 190,
+    address: "127.201.0.3",
+    label: "site",
+    kind: "unknown_form",
+    path: "/v1/forms/north/contacts",
+  },
   burst_of_forms: {
     size: 450,
     address: "127.9.0.5",
@@ -66,6 +80,11 @@ const postedMax = 200;
 const revokedUseMs = 5_000;
 const triesMax = 10;
 const refillMs = 6_000;
+/** How long a post is repeated after 429 and 503. */
+const postMs = 30_000;
+/** How long a client continues after a burst, and its pause between requests. */
+const insistMs = 3_000;
+const insistEveryMs = 20;
 
 const addressOf = (caller: number) => `127.0.${caller >> 7}.${2 + caller % 128}`;
 
@@ -79,6 +98,8 @@ export class Callers {
   #running: Promise<unknown> = Promise.resolve();
   /** The email addresses of people who are in more than one post. */
   related: readonly string[] = [];
+  /** The documents last served, by process and path. */
+  readonly #documents = new Map<string, { readonly etag: string; readonly text: string }>();
   #extraCallers = 0;
   /** Whether all callers must stop. */
   isStopping = false;
@@ -213,7 +234,7 @@ export class Callers {
     }));
   }
 
-  /** Posts groups of leads, without Idempotency-Keys, that differ only beyond the precision of a double or in a sign. */
+  /** Posts groups of leads of equal cost, without Idempotency-Keys, that differ only beyond the precision of a double or in a sign. */
   async postLongNumbers(groups: number): Promise<void> {
     const numbers = ["12345678901234567890", "12345678901234567891", "-12345678901234567890"];
     await this.repeat(
@@ -221,8 +242,11 @@ export class Callers {
         numbers.map((number) => {
           const content = shortLead(
             `${marker}${this.#testEnv.plan.seed}number${index}`,
-            { crm_id: exactNumber(number) },
-            { crm_id: undefined, extra: `{"crm_id":${number}}`, flags: ["extra_fields_preserved"] },
+            { crm_id: exactNumber(number), cost: 12.5 },
+            {
+              ...{ cost: undefined, cost_cents: 1_250, crm_id: undefined, extra: `{"crm_id":${number}}` },
+              flags: ["extra_fields_preserved"],
+            },
           );
           const body = content.spell(seededRandom(0));
           return { kind: "lead", tenant: "north", idempotencyKey: null, content, body };
@@ -231,23 +255,48 @@ export class Callers {
     );
   }
 
-  /** Returns a public document that a process serves. */
+  /** Returns a public document of a process, which is the last one if the process says that it has not changed. */
   async get(index: number, path: "/v1/vocabulary" | "/api/plans"): Promise<string> {
     const node = this.#testEnv.nodes[index];
     const port = (path === "/api/plans" ? node?.plansPort : node?.intakePort) ?? 0;
-    const request = { port, path, method: "GET", headers: {}, body: "" };
-    return (await this.#client("127.0.1.4").send(request)).text;
+    const last = this.#documents.get(`${index} ${path}`);
+    const headers: Record<string, string> = last === undefined ? {} : { "If-None-Match": last.etag };
+    const request = { port, path, method: "GET", headers, body: "" };
+    const response = await this.#client("127.0.1.4").send(request);
+    if (last !== undefined && response.status === 304) return last.text;
+    if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
+    const { text, headers: { etag } } = response;
+    this.#documents.set(`${index} ${path}`, { etag: String(etag), text });
+    return text;
   }
 
-  /** Posts a lead to `south` without recording it, and returns the event's id, or `""` if it is not accepted. */
-  async postUnrecorded(lead: object, idempotencyKey = ""): Promise<string> {
-    const key = this.#testEnv.notes.keys.find(({ tenant, label }) => tenant === "south" && label === "kept");
-    const response = await this.#client("127.0.1.4").send({
+  /**
+   * Posts a lead without recording it, again after 429, 503 and no response, and returns the event's id, or `""` if the lead is
+   * not accepted.
+   */
+  async postUnrecorded(lead: object, key: string, idempotencyKey = ""): Promise<string> {
+    let tries = 0;
+    const response = await waitFor(async () => {
+      tries += 1;
+      const answer = await this.#sendUnrecorded(lead, key, idempotencyKey);
+      return answer.status !== 429 && answer.status !== 503 && answer;
+    }, { deadlineMs: postMs });
+    const isAccepted = response && (response.status === 202 || response.status === 200 && tries > 1);
+    return isAccepted ? acknowledgedId({ response }) : "";
+  }
+
+  /** Returns how many more requests a key's limit allows after one that it has allowed, or `null` if it allows none. */
+  async remaining(key: string): Promise<number | null> {
+    const { status, headers } = await this.#sendUnrecorded({}, key, "");
+    return status === 422 ? Number(/"key";r=(\d+)/.exec(String(headers.ratelimit))?.[1]) : null;
+  }
+
+  #sendUnrecorded(lead: object, key: string, idempotencyKey: string): Promise<HttpResponse> {
+    return this.#client("127.0.1.4").send({
       ...{ port: this.#testEnv.nodes[0]?.intakePort ?? 0, path: "/v1/intake", method: "POST" },
-      headers: { "X-API-Key": key?.text ?? "", "Idempotency-Key": idempotencyKey },
+      headers: { "X-API-Key": key, "Idempotency-Key": idempotencyKey },
       body: JSON.stringify(lead),
     });
-    return response.status === 202 ? acknowledgedId({ response }) : "";
   }
 
   /** Opens a link from a digest. */
@@ -309,15 +358,23 @@ export class Callers {
     return exchange;
   }
 
-  /** Sends concurrent requests whose keys or address have the published limit. */
+  /** Sends concurrent requests whose keys or address have the published limit, and then more, one after the other. */
   async burst(burstName: keyof typeof bursts, node: number): Promise<void> {
-    const { size, label, ...rest } = bursts[burstName];
-    const keys = this.#testEnv.notes.keys.filter((one) => one.label === label);
+    const { size, label, path, ...rest } = bursts[burstName];
+    const tenant = path?.split("/")[3];
+    const keys = this.#testEnv.notes.keys.filter((one) =>
+      one.label === label && one.tenant === (tenant ?? one.tenant)
+    );
     const makeRefused: (random: Random, name: string, tenant: string) => RefusedRequest = refusals[rest.kind];
     const { expected } = makeRefused(seededRandom(0), "", "tight");
-    const request = { caller: -1, node, body: "{}", ...rest, path: rest.path ?? "/v1/intake", expected };
+    const request = { caller: -1, node, body: "{}", ...rest, path: path ?? "/v1/intake", expected };
     const keyAt = (index: number) => keys[index % keys.length] as Key;
     await Promise.all(Array.from({ length: size }, (_, at) => this.send({ ...request, key: keyAt(at) })));
+    // Refused requests must not earn tokens.
+    for (const endsAtMs = nowMs() + insistMs; nowMs() < endsAtMs;) {
+      await this.send({ ...request, key: keyAt(0) });
+      await pause(insistEveryMs);
+    }
   }
 
   /** Posts with each of these keys concurrently. */

@@ -174,10 +174,8 @@ export interface Tables {
   readonly collisions: readonly StoredCollision[];
   readonly effects: readonly StoredEffect[];
   readonly routes: readonly StoredRoute[];
-  /** The sums over all keys in a service process's report, or `null` without a response. */
-  readonly report:
-    | { readonly accepted: number; readonly delivered: number; readonly spendCents: number }
-    | null;
+  /** Differences between a service process's report and the events. */
+  readonly reportDifferences: readonly string[];
 }
 
 /** The revocation of a key, or its suspension with its tenant. */
@@ -233,8 +231,8 @@ export interface History extends Readonly<Notes> {
   /** Describes events that were still pending or dead at the end; `null` if there were none. */
   readonly undelivered: string | null;
   readonly tables: Tables;
-  /** The number of repeats that the service has counted, read after all processes exited cleanly. */
-  readonly duplicates: number;
+  /** The service's counts of repeats and refusals by key, read after all processes exited cleanly. */
+  readonly counted: ReadonlyMap<string, number>;
   /** How often callers and operators ran each operation, by name. */
   readonly operations: Readonly<Record<string, number>>;
   /** Messages about differences from the operators' model; `null` in a round without operators. */

@@ -15,7 +15,7 @@ import { post, work } from "./operators/operators.ts";
 import { prepare } from "./operators/preparation.ts";
 import type { Plan } from "./plan.ts";
 import { heartbeatsToRecover } from "./rules/rule.ts";
-import { daysOf, fetchReport, readTables } from "./tables.ts";
+import { awaitReport, daysOf, readCounts, readTables } from "./tables.ts";
 import { attemptsMax, sendTimeoutMs, TestEnv, type TestEnvOptions } from "./test_env.ts";
 
 const lastPosts = 6;
@@ -50,19 +50,17 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
     const drained = await drain(testEnv);
     await waitForHealthFigures(testEnv);
     await stopWatching();
-    const opsPort = testEnv.nodes[0]?.opsPort ?? 0;
-    const report = await waitFor(() => fetchReport(opsPort, daysOf(testEnv)), { deadlineMs: drainMs });
-    const tables = await readTables(testEnv.sql, report);
+    // A roll-up may change the report while it is read.
+    const differences = await awaitReport(testEnv, daysOf(testEnv), { deadlineMs: drainMs });
+    const tables = await readTables(testEnv.sql, differences);
     const deliveries = [...testEnv.sink.deliveries];
     if (operators !== null) await work(operators);
     for (const { process } of testEnv.nodes) await process.stop("SIGTERM");
-    const [total] = await testEnv.sql<
-      { count: number }[]
-    >`select coalesce(sum(count), 0)::int as count from duplicate_total`;
     return {
       ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
       ...{ exchanges: callers.exchanges, deliveries, repairedAtMs, logs: testEnv.logs(), tables },
-      ...{ duplicates: total?.count ?? 0, operations: { ...callers.operations, ...operators?.operations } },
+      counted: await readCounts(testEnv.sql),
+      operations: { ...callers.operations, ...operators?.operations },
       modelDifferences: operators && operators.differences,
     };
   } finally {

@@ -33,6 +33,8 @@ export class Sink {
   readonly #secrets = new Map<string, Buffer[]>();
   /** Whether every request gets the current behavior; otherwise, one in five gets a correct response. */
   isConsistent = false;
+  /** Whether only one request gets the current behavior, and then all get a correct response. */
+  isOnce = false;
   /** Whether the mail server defers every mailbox, whatever the current behavior. */
   isMailDeferred = false;
   readonly #receiver: Delivery["receiver"];
@@ -160,7 +162,9 @@ export class Sink {
 
   /** Returns the behavior for one response: as in practice, some succeed anyway. */
   #nextBehavior(): Behavior {
-    return !this.isConsistent && this.#random.oneIn(5) ? "normal" : this.#behavior;
+    const behavior = !this.isConsistent && this.#random.oneIn(5) ? "normal" : this.#behavior;
+    if (this.isOnce) this.#behavior = "normal";
+    return behavior;
   }
 
   /** Accepts, defers or delays a recipient; returns whether to hold the reply. */

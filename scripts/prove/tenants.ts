@@ -12,7 +12,8 @@ import { secretOf } from "./sink.ts";
 
 /** The addresses with raised limits: all except those that exceed the published limit. */
 const raisedNetwork = "127.0.0.0/9";
-const farFuture = "2100-01-01";
+/** The end of limits that stay raised. */
+export const farFuture = "2100-01-01";
 const spareKeys = 10;
 
 interface KeyOptions {
@@ -27,8 +28,8 @@ type Route = readonly [path: string, source?: string, form?: string];
 
 /**
  * Inserts three tenants with a campaign, forms and spare keys: one with a retention period and four recipients, one with routes
- * by source and form, and one without a route; a sandbox; and a tenant whose only route is by source and whose keys have the
- * published limits.
+ * by source and form and a mailbox for all, and one without a route; a sandbox; and a tenant whose only route is by source and
+ * whose keys have the published limits.
  */
 export async function makeTenants(
   sql: postgres.Sql,
@@ -84,10 +85,14 @@ export async function makeTenants(
   };
 
   await sql`insert into ip_limit (network, per_minute, burst, until)
-    values (${raisedNetwork}::cidr, 10000000, 1000000, ${farFuture}), ('127.200.0.0/16', 10000000, 1000000, '2001-01-01')`;
+    values (${raisedNetwork}::cidr, 10000000, 1000000, ${farFuture}), ('127.200.0.0/16', 10000000, 1000000, '2001-01-01'),
+      ('127.0.0.0/8', 120, 31, ${farFuture})`;
   const routes: Readonly<Record<string, readonly Route[]>> = {
     north: [["hook/north"], ["slack/north"], ["one@north.example"], ["two@north.example"]],
-    south: [["hook/south"], ["hook/south/kept", "kept"], ["hook/south/contact", "", "contact"]],
+    south: [
+      ...[["hook/south"], ["hook/south/kept", "kept"], ["hook/south/contact", "", "contact"]] as const,
+      ["one@south.example"],
+    ],
     // In a round with operators, ctl adds the route later.
     bare: hasOperators ? [] : [["hook/bare"]],
   };

@@ -44,6 +44,8 @@ export class OperatorRun {
   readonly ctl: Ctl;
   /** The events that died when they were sent again. */
   deadIds: readonly string[] = [];
+  /** The keys of the tenants that ctl added, which callers do not use. */
+  customerKeys: readonly string[] = [];
   hasRemovedExpired = false;
   rotatedSecret = "";
 

@@ -6,11 +6,12 @@
  */
 
 import {
+  addCustomers,
   addKeys,
   changeForms,
   changePlans,
   changeVocabulary,
-  compareReport,
+  compareRolledUpReport,
   openHeldLinks,
   revoke,
 } from "./customers.ts";
@@ -30,6 +31,7 @@ export async function post(run: OperatorRun): Promise<void> {
 
 /** Runs the operations that are compared with the model. */
 export async function work(run: OperatorRun): Promise<void> {
+  await addCustomers(run);
   await postAfterErasure(run);
   await openHeldLinks(run);
   await refuseSentAgain(run);
@@ -40,6 +42,6 @@ export async function work(run: OperatorRun): Promise<void> {
   await changeForms(run);
   await repeatRemoved(run);
   await changePlans(run);
-  await compareReport(run);
+  await compareRolledUpReport(run);
   await run.ctl.run("audit", "verify");
 }

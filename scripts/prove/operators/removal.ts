@@ -20,28 +20,45 @@ import {
 } from "./operator_run.ts";
 import { failEffects } from "./queue.ts";
 
-/** Erases people who then post again, under no Idempotency-Key and under two that differ only in their encoding. */
+/**
+ * Erases people while they post other content under the same Idempotency-Key. They then post again, under no Idempotency-Key and
+ * under two that differ only in their encoding.
+ */
 export async function postAfterErasure(run: OperatorRun): Promise<void> {
   const erased: string[] = [];
   const kept: { readonly what: string; readonly id: string }[] = [];
   for (let index = 0; index < runsMin; index += 1) {
     const phone = `646555${1_000 + index}`;
     const lead = { first_name: "Eve", last_name: `${marker}again`, phone };
-    erased.push(await run.callers.postUnrecorded(lead));
-    await run.ctl.run("erase", "--phone", phone).catch((error) => run.differences.push(String(error)));
+    const post = (project_details: string, idempotencyKey: string) =>
+      run.callers.postUnrecorded({ ...lead, project_details }, run.customerKeys[index] ?? "", idempotencyKey);
+    const id = await post("", `erased ${index}`);
+    if (id === "") run.differences.push("a lead to erase is not accepted");
+    erased.push(id);
+    const erase = run.ctl.run("erase", "--phone", phone).catch((error) =>
+      run.differences.push(String(error))
+    );
+    let isErased = false;
+    const collide = async () => {
+      for (let time = 0; !isErased; time += 1) await post(`other ${time}`, `erased ${index}`);
+    };
+    await Promise.all([erase.then(() => isErased = true), collide()]);
+    run.count("erasure during collisions", 1);
     const keys = {
       "post after an erasure": "",
       "Idempotency-Key in Latin-1": `clé ${index}`,
       "Idempotency-Key in UTF-8": Buffer.from(`clé ${index}`).toString("latin1"),
     };
     for (const [what, key] of Object.entries(keys)) {
-      kept.push({ what, id: await run.callers.postUnrecorded({ ...lead, project_details: what }, key) });
+      kept.push({ what, id: await post(what, key) });
     }
   }
   await run.waitUntilDelivered();
   const rows = await run.read();
   const hasLead = (id: string) => (rowAt(rows, `event ${id}`).lead ?? null) !== null;
-  run.differences.push(...erased.filter(hasLead).map((id) => `${id} is not erased`));
+  const collided = rowsOf(rows, "collision").filter(({ raw }) => raw !== null).map(({ event_id: id }) => id);
+  const isLeft = (id: string) => hasLead(id) || collided.includes(id);
+  run.differences.push(...erased.filter(isLeft).map((id) => `${id} is not erased with its collisions`));
   for (const { what, id } of kept) {
     if (hasLead(id)) run.count(what, 1);
     else run.differences.push(`${what}: the lead is ${id === "" ? "not accepted" : "erased"}`);

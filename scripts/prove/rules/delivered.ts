@@ -91,9 +91,9 @@ export const deliveryRules: Rules = {
       const event = events.get(one.eventId);
       if (event === undefined) return [`${one.eventId} was delivered, but is not stored`];
       const found = one.receiver === "chat"
-        ? []
+        ? nameDifference(one, event)
         : one.receiver === "mail"
-        ? replyToDifference(one, event)
+        ? [...nameDifference(one, event), ...replyToDifference(one, event)]
         : payloadDifferences(one, event, labels.get(event.keyId));
       if (one.receiver !== "tier" && !routesOf(history, event, labels).includes(one.route ?? "")) {
         found.push(`${one.eventId} was delivered to ${one.route}, which is not its route`);
@@ -252,6 +252,14 @@ function payloadDifferences(one: Delivery, event: StoredEvent, source: string | 
   } catch (error) {
     return [`the payload of ${event.eventId} is invalid: ${(error as Error).name}`];
   }
+}
+
+/** A message names the person; an email breaks its lines after an equals sign. */
+function nameDifference({ body, eventId, route }: Delivery, { lastName }: StoredEvent): string[] {
+  const text = body.replaceAll("=\r\n", "").toLowerCase();
+  return lastName === null || text.includes(lastName)
+    ? []
+    : [`the message for ${eventId} to ${route} does not name the person`];
 }
 
 /** `Reply-To` is the submitted email address, unless its shape is suspect. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { History } from "../history.ts";
+import type { Exchange, History } from "../history.ts";
 import { keyDigest, marker } from "../leads.ts";
 import { rareOperations } from "../operators/operator_run.ts";
 import {
@@ -21,22 +21,27 @@ import {
 const healthDelayMaxMs = 4_500;
 
 export const figureRules: Rules = {
-  /** The report matches the events, and the count of repeats matches the responses, unless a killed process lost some. */
+  /** The report matches the events. No repeat or failed validation is missing from the counts, unless a killed process lost it. */
   counts: (history) => {
-    const { tables, exchanges, duplicates, starts } = history;
-    const cents = tables.events.filter(({ kind }) => kind === "lead")
-      .reduce((sum, { lead }) => sum + Number(JSON.parse(lead || "{}").cost_cents ?? 0), 0);
-    const { accepted, spendCents } = tables.report ?? {};
-    const found = accepted === tables.events.length && spendCents === cents ? [] : [
-      `the report has ${accepted} events and ${spendCents} cents, expected ${tables.events.length} and ${cents}`,
-    ];
+    const { tables, exchanges, counted, starts, keys } = history;
     const lastStartMs = (index: number) =>
       Math.max(...starts.filter(({ node }) => node === index).map(({ atMs }) => atMs));
-    const repeats = exchanges.filter(({ response }) => response === null || response.status === 200);
-    const certain = repeats.filter((one) => one.response !== null && one.sentAtMs > lastStartMs(one.node));
-    return duplicates >= certain.length && duplicates <= repeats.length
-      ? found
-      : [...found, `${duplicates} repeats are counted, expected ${certain.length} to ${repeats.length}`];
+    const certain = new Map<string, number>();
+    for (const one of exchanges.filter((one) => one.sentAtMs > lastStartMs(one.node))) {
+      for (const name of countsOf(one)) certain.set(name, (certain.get(name) ?? 0) + 1);
+    }
+    const lost = [...certain].filter(([name, count]) => (counted.get(name) ?? 0) < count)
+      .map(([name, count]) =>
+        `key ${name} is counted ${counted.get(name) ?? 0} times, expected at least ${count}`
+      );
+    const repeats = exchanges.filter(({ response }) => response === null || response.status === 200).length;
+    // Only operators use other keys, without recording what they post.
+    const duplicates = keys.reduce((sum, { id }) => sum + (counted.get(`${id} duplicate`) ?? 0), 0);
+    return [
+      ...tables.reportDifferences,
+      ...lost,
+      ...(duplicates > repeats ? [`${duplicates} repeats are counted, expected at most ${repeats}`] : []),
+    ];
   },
 
   /** SPEC, Intake health: `store_writable` and `ok` report soon whether commits succeed; `pending` and `dead` match the tables. */
@@ -82,6 +87,14 @@ export const figureRules: Rules = {
         .map((line) => `the log of ${name} reports a bug: ${line.slice(0, 600)}`),
     ]),
 };
+
+/** Returns the names of the compared counts that a request increases. A request with an empty body is not counted. */
+function countsOf({ keyId, response, expected, body }: Exchange): string[] {
+  if (response?.status === 200) return [`${keyId} duplicate`];
+  if (response?.status !== 422 || body === "{}") return [];
+  const fields = Object.entries(expected.fields ?? {});
+  return [`${keyId} ${expected.error}`, ...fields.map(([field, reason]) => `${keyId} ${field} ${reason}`)];
+}
 
 /** Returns a message for each process whose last health report differs from the tables. */
 function finalHealth({ healthChecks, tables, nodes }: History): string[] {

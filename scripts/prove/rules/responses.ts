@@ -129,12 +129,12 @@ export const responseRules: Rules = {
     const limits = new Map([...limited.values()].map(({ holder, limit }) => [holder, limit]));
     const groups = Map.groupBy(
       history.exchanges.filter(({ kind }) => kind !== "cut_short"),
-      (one) => hasAddressLimit(one) ? "address" : limited.get(one.keyId)?.holder ?? "",
+      (one) => limitedNetworkOf(one) ?? limited.get(one.keyId)?.holder ?? "",
     );
     return [...groups].flatMap(([name, all]) => {
       const refused = all.filter(({ response }) => response?.status === 429);
       if (name === "") return refused.map((one) => `${describe(one)}, far below its limits`);
-      const limit = limits.get(name) ?? addressLimit;
+      const limit = limits.get(name) ?? addressLimits[name] as Limit;
       return [
         ...excessBursts(name, limit, all, history.starts),
         ...refused.filter((one) => hadTokens(one, all, limit)).map((one) =>
@@ -145,8 +145,14 @@ export const responseRules: Rules = {
   },
 };
 
-/** Whether a request came from an address with the published limit. */
-const hasAddressLimit = ({ address }: Exchange) => address.startsWith("127.200.");
+/** The published limits of addresses, for leads and for forms, by the network from which clients exceed them. */
+const addressLimits: Readonly<Record<string, Limit>> = {
+  "127.200.": { perMinute: 120, burst: 31 },
+  "127.201.": { perMinute: 600, burst: 100 },
+};
+/** Returns the network of an address with the published limit. */
+const limitedNetworkOf = ({ address }: Exchange) =>
+  Object.keys(addressLimits).find((network) => address.startsWith(network));
 
 /** Returns a message for each difference between a response and the documented one. */
 function responseDifferences(
@@ -183,7 +189,7 @@ function responseDifferences(
     pairs.error = [body.error, hasSharedError ? sharedErrors[status] : expected.error];
     if (!hasSharedError) pairs.fields = [sorted(body.fields), sorted(expected.fields)];
     // These refusals precede the handler.
-    const isBeforeHandler = status === 413 || status === 429 && hasAddressLimit(one);
+    const isBeforeHandler = status === 413 || status === 429 && limitedNetworkOf(one) !== undefined;
     pairs.request_id_of_body = [body.request_id, isBeforeHandler ? undefined : requestId];
     if (status === 429) pairs.retry_after = [headers["retry-after"], "1"];
     if (status === 405) pairs.allow = [headers.allow, "POST"];
@@ -193,8 +199,6 @@ function responseDifferences(
 
 const sorted = (value: unknown) => Object.entries(Object(value)).sort();
 
-/** The published limit of an address. */
-const addressLimit = { perMinute: 120, burst: 31 };
 /** A margin for requests in flight and within the same millisecond. */
 const marginFactor = 1.05;
 
