@@ -21,7 +21,7 @@ atEnd(() => sql.end({ timeout: 5 }));
 const slot = 5;
 const mebibyte = 1024 * 1024;
 
-/** Starts a heartbeat and records its changes. */
+/** Starts a heartbeat, waits for the first one, and records its changes. */
 async function beating(databaseUrl = own.url) {
   const changes: boolean[] = [];
   const pool = openPool(databaseUrl, {
@@ -31,7 +31,10 @@ async function beating(databaseUrl = own.url) {
   const heartbeat = new Heartbeat({ pool, nowMs: () => performance.now(), slot });
   heartbeat.onChange((writable) => changes.push(writable));
   const job = repeat(heartbeat, { onFailure: (error) => assert.fail(String(error)) });
-  await job.soon();
+  // A failed test must not keep the process running.
+  atEnd(() => job.stop());
+  // On a busy machine, the first heartbeat may be late.
+  await until(() => heartbeat.writable, { what: "the first heartbeat" });
   const close = async () => {
     await job.stop();
     await pool.close();
