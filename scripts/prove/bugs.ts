@@ -405,7 +405,7 @@ export const bugs: readonly Bug[] = [
     "order by masklen(network) desc",
     "order by masklen(network)",
   ]),
-  bug("breaker never forgets", "the breaker opens although the tier has responded between failures", [
+  bug("breaker never forgets", "the breaker opens although the actions tier has responded between failures", [
     "operators",
   ], [
     "src/delivery/breaker.ts",

@@ -24,7 +24,7 @@ export async function prepare(run: OperatorRun): Promise<void> {
   const testEnv = run.testEnv;
   await run.whileFailing(async () => {
     const { sink, sql, plan } = testEnv;
-    // A 503 of the tier spends no attempt; the actions process would report a CRM's 503 as a refusal.
+    // A 503 of the actions tier spends no attempt; the actions process would report a CRM's 503 as a refusal.
     if (!plan.hasActions) await sink.setBehavior("unavailable");
     await callers.postConcurrently("lead", runsMin, "north");
     const isUnavailable = async () =>
