@@ -28,40 +28,24 @@ const loopback = "subjectAltName=IP:127.0.0.1,IP:::1,DNS:localhost";
 /** Makes them in a folder, with `openssl`. @throws {Error} when that is not there */
 export function makeCertificates(folder: string): Certificates {
   mkdirSync(folder, { recursive: true });
-  const openssl = (...args: string[]) =>
-    execFileSync("openssl", args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-  const newKey = (name: string) =>
-    openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", `${name}.key`);
+  // No argument contains a space.
+  const openssl = (command: string) =>
+    execFileSync("openssl", command.split(" "), { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+  const newKey = (name: string) => openssl(`ecparam -name prime256v1 -genkey -noout -out ${name}.key`);
   const authority = (name: string) => {
     newKey(name);
-    openssl(
-      ...[
-        "req",
-        "-x509",
-        "-new",
-        "-key",
-        `${name}.key`,
-        "-out",
-        `${name}.pem`,
-        "-days",
-        "2",
-        "-subj",
-        `/CN=${name}`,
-      ],
-      ...["-addext", "keyUsage=critical,keyCertSign,cRLSign"],
-    );
+    const usage = "keyUsage=critical,keyCertSign,cRLSign";
+    openssl(`req -x509 -new -key ${name}.key -out ${name}.pem -days 2 -subj /CN=${name} -addext ${usage}`);
   };
   const leaf = (name: string, by: string, names: string): Pair => {
     newKey(name);
-    openssl("req", "-new", "-key", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
+    openssl(`req -new -key ${name}.key -out ${name}.csr -subj /CN=${name}`);
     writeFileSync(
       join(folder, `${name}.ext`),
       `${names}\nbasicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\n`,
     );
-    openssl(
-      ...["x509", "-req", "-in", `${name}.csr`, "-CA", `${by}.pem`, "-CAkey", `${by}.key`, "-CAcreateserial"],
-      ...["-out", `${name}.pem`, "-days", "2", "-extfile", `${name}.ext`],
-    );
+    const signer = `-CA ${by}.pem -CAkey ${by}.key -CAcreateserial`;
+    openssl(`x509 -req -in ${name}.csr ${signer} -out ${name}.pem -days 2 -extfile ${name}.ext`);
     const read = (file: string) => readFileSync(join(folder, file), "utf8");
     return { cert: read(`${name}.pem`), key: read(`${name}.key`) };
   };

@@ -5,6 +5,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
@@ -25,7 +26,32 @@ export type Line = Readonly<Record<string, unknown>>;
 /** What the environment of a driver is, beyond what it needs to run at all. */
 export type Environment = Readonly<Record<string, string>>;
 
-/** A driver's process. */
+/** Drivers that are programs of Node run on the one that runs this. */
+const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`;
+
+/**
+ * Builds a kit's driver by starting it without input, at whose end it exits. A build may wait for another one's lock for
+ * longer than for an answer, so it is apart from them and has no time-out.
+ *
+ * @throws {Error} when the driver cannot be built
+ */
+export async function buildDriver(kitFolder: string): Promise<void> {
+  const child = spawn(programOf(kitFolder), [], {
+    cwd: kitFolder,
+    env: { ...process.env, PATH: path },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const [code, signal] = await once(child, "close");
+  if (code !== 0) throw new Error(`Building the driver in ${kitFolder} ended with ${code ?? signal}`);
+}
+
+function programOf(kitFolder: string): string {
+  const program = join(kitFolder, "conformance/run");
+  if (!existsSync(program)) throw new Error(`There is no ${program}`);
+  return program;
+}
+
+/** The process of a driver that is built. */
 export class Driver {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<string, { settle: (reply: Reply) => void; reject: (error: Error) => void }>();
@@ -38,16 +64,14 @@ export class Driver {
 
   /** Starts `conformance/run` in a kit's folder. */
   constructor(kitFolder: string, environment: Environment = {}) {
-    const program = join(kitFolder, "conformance/run");
-    if (!existsSync(program)) throw new Error(`There is no ${program}`);
     // Neither a proxy nor a key of whoever runs this.
     const inherited = Object.entries(process.env).filter(([name]) => !/^LEADS_|_proxy$/i.test(name));
-    this.#child = spawn(program, [], {
+    this.#child = spawn(programOf(kitFolder), [], {
       cwd: kitFolder,
       env: {
         ...Object.fromEntries(inherited),
-        // Drivers that are programs of Node run on the one that runs this.
-        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
+        PATH: path,
+        DRIVER_BUILT: "1",
         ...environment,
       },
       stdio: ["pipe", "pipe", "pipe"],

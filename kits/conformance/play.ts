@@ -11,7 +11,7 @@ import { differences, fulfils, waitDifferences } from "./expect.ts";
 import { resolved } from "./named_answers.ts";
 import { header, type Seen } from "./request_text.ts";
 import { keys, lead, secretsIn } from "./secrets.ts";
-import { freePort, ScriptedServer } from "./server.ts";
+import { ScriptedServer } from "./server.ts";
 import { type Kit, wireFaults } from "./wire.ts";
 
 /** A driver that has not answered by then never will, on a machine ten times slower than ours too. */
@@ -25,6 +25,7 @@ export interface TestEnv {
   readonly startDriver: (environment: Environment) => Driver;
   readonly certificates: Certificates;
   readonly blackHolePort: number;
+  readonly refusingPort: number;
 }
 
 /** A call as it was made. */
@@ -39,7 +40,7 @@ interface Played {
 export async function play(played: Case, testEnv: TestEnv): Promise<string[]> {
   const elsewhere = await openServer({ place: "http", answers: ["accepted"], and_so_on: true }, {}, testEnv);
   const server = await openServer(played, { other_url: urlOf(elsewhere) }, testEnv);
-  const port = played.place === "black hole" ? testEnv.blackHolePort : server?.port ?? await freePort();
+  const port = played.place === "black hole" ? testEnv.blackHolePort : server?.port ?? testEnv.refusingPort;
   const scheme = played.place.startsWith("https") ? "https" : "http";
   const base = `${scheme}://${played.host ?? "127.0.0.1"}:${port}${played.behind ?? ""}`;
   const values: Values = { ...keys, base, port: String(port), other_url: urlOf(elsewhere) };

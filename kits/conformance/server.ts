@@ -5,7 +5,6 @@
  */
 
 import { createServer, type Server, type Socket } from "node:net";
-import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { type Answer, fill, fillAll, type Values } from "./case.ts";
@@ -199,30 +198,4 @@ async function dripOut(socket: Socket, bytes: Buffer, everyMs: number): Promise<
     socket.write(Buffer.of(byte));
     await delay(everyMs);
   }
-}
-
-/** A port at which nobody listens any more. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
-  const { port } = server.address() as { port: number };
-  await new Promise((settle) => server.close(settle));
-  return port;
-}
-
-/** Whether a connection comes about within a time. */
-export async function answers(
-  port: number,
-  withinMs: number,
-): Promise<{ connected: boolean; socket: Socket }> {
-  const socket = connect(port, "127.0.0.1");
-  socket.on("error", () => {});
-  const connected = await new Promise<boolean>((settle) => {
-    const timer = setTimeout(() => settle(false), withinMs);
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      settle(true);
-    });
-  });
-  return { connected, socket };
 }

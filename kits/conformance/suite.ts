@@ -8,11 +8,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openBlackHole } from "./black_hole.ts";
 import type { Case } from "./case.ts";
 import { makeCertificates } from "./certificates.ts";
-import { Driver } from "./drivers.ts";
+import { buildDriver, Driver } from "./drivers.ts";
 import { play, type TestEnv } from "./play.ts";
+import { openBlackHole, openRefusingPort } from "./ports.ts";
 import { secretsIn } from "./secrets.ts";
 
 /** What came of a case. `known` is one that the platform cannot pass, and that did not. */
@@ -33,17 +33,21 @@ export function kitFolders(): string[] {
 }
 
 /** What stands around the cases: made once, for all kits. */
-export type Surroundings = Pick<TestEnv, "certificates" | "blackHolePort"> & { readonly close: () => void };
+export type Surroundings =
+  & Pick<TestEnv, "certificates" | "blackHolePort" | "refusingPort">
+  & { readonly close: () => void };
 
-/** Makes certificates and the address that never answers. */
+/** Makes certificates, the address that never answers, and the one that refuses. */
 export async function openSurroundings(): Promise<Surroundings> {
   const folder = mkdtempSync(join(tmpdir(), "leads-conformance-"));
-  const blackHole = await openBlackHole();
+  const [blackHole, refusing] = [await openBlackHole(), await openRefusingPort()];
   return {
     certificates: makeCertificates(folder),
     blackHolePort: blackHole.port,
+    refusingPort: refusing.port,
     close: () => {
       blackHole.close();
+      refusing.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -82,6 +86,7 @@ export async function runSuite(
   surroundings: Surroundings,
   onResult: (result: Result) => void = () => {},
 ): Promise<Result[]> {
+  await buildDriver(subject.folder);
   const startDriver = (environment: Readonly<Record<string, string>>) =>
     new Driver(subject.folder, environment);
   const driver = startDriver({});

@@ -9,18 +9,24 @@ import { header, type Seen } from "./request_text.ts";
 
 /** The headers that a request may have; proxies, platforms and compression add these. */
 const permitted = new Set([
-  ...["host", "x-api-key", "content-type", "content-length", "idempotency-key", "x-request-id", "user-agent"],
-  ...[
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "connection",
-    "if-none-match",
-    "cache-control",
-    "pragma",
-  ],
+  "host",
+  "x-api-key",
+  "content-type",
+  "content-length",
+  "idempotency-key",
+  "x-request-id",
+  "user-agent",
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "connection",
+  "if-none-match",
+  "cache-control",
+  "pragma",
   // A browser's kind of fetch says these by itself.
-  ...["sec-fetch-mode", "sec-fetch-site", "sec-fetch-dest"],
+  "sec-fetch-mode",
+  "sec-fetch-site",
+  "sec-fetch-dest",
 ]);
 
 /** The call that requests were made for. */

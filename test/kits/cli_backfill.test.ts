@@ -77,19 +77,20 @@ function csv(): string {
 
 function start(env: Readonly<Record<string, string>>) {
   const child = spawn(join(folder, "leads"), [
-    ...[
-      "post",
-      "--csv",
-      input,
-      "--namespace",
-      "backfill",
-      "--id-field",
-      "id",
-      "--map",
-      "id=external_id",
-      "--json",
-    ],
-    ...["--rate", rate, "--concurrency", String(unwritten.inFlight)],
+    "post",
+    "--csv",
+    input,
+    "--namespace",
+    "backfill",
+    "--id-field",
+    "id",
+    "--map",
+    "id=external_id",
+    "--json",
+    "--rate",
+    rate,
+    "--concurrency",
+    String(unwritten.inFlight),
   ], { env, stdio: ["ignore", "pipe", "pipe"] });
   return { child, ...collect(child) };
 }

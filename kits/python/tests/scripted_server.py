@@ -8,6 +8,7 @@ import queue
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ FORMS_KEY = "form_test_YNOLPdY0Jlvd6HldTuwBy2zExsMyn3q23OqNaS"
 
 CERTIFICATE = Path(__file__).with_name("localhost.pem")
 """With its key: for localhost and 127.0.0.1, and of no authority but itself."""
+
+TCP_FIN_WAIT1 = 4
+"""Of the kernel's tcp_states.h: this side has ended the connection, and the other one has not acknowledged it."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,11 @@ class Server:
         with self._lock:
             for sock in self._open:
                 with contextlib.suppress(OSError):
-                    sock.shutdown(socket.SHUT_RDWR)
+                    sock.shutdown(socket.SHUT_WR)
+                    # Until the client's kernel has the end of the connection, too: it may be late.
+                    while hasattr(socket, "TCP_INFO") and tcp_state(sock) == TCP_FIN_WAIT1:
+                        time.sleep(0.001)
+                    sock.shutdown(socket.SHUT_RD)
 
     def wait_for_the_end_of_connections(self) -> None:
         """Until the clients have closed all of them."""
@@ -168,6 +176,10 @@ def read_requests(sock: socket.socket, number: int) -> Iterator[Request]:
         if request is None:
             return
         yield request
+
+
+def tcp_state(sock: socket.socket) -> int:
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
 
 def read_request(sock: socket.socket, buffer: bytes, number: int) -> tuple[Optional[Request], bytes]:

@@ -86,6 +86,8 @@ class TransportTest < Minitest::Test
         socket = listener.accept
         socket.readpartial(10_000)
         socket.write(acknowledge)
+        # Closes once the client's kernel has the end of the connection: it may be late.
+        socket.setsockopt(Socket::Option.linger(true, 10))
         socket.close
         closed << true
       end

@@ -246,7 +246,7 @@ fn a_connection_that_was_closed_meanwhile_costs_no_try() {
     let server = Server::start(vec![Answer::Last(bytes(&accepted())), accepted()]);
     let client = server.client();
     assert_eq!(client.post_lead(&lead(), "acme:1").unwrap().tries, 1);
-    server.closed.recv().unwrap();
+    server.await_closed();
     assert_eq!(client.post_lead(&lead(), "acme:2").unwrap().tries, 1);
     assert_eq!(server.connections(), 2);
 }

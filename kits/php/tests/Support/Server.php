@@ -72,16 +72,7 @@ final class Server
     {
         fwrite($this->pipes[0], json_encode(['raw' => $raw, 'close' => $close], JSON_THROW_ON_ERROR) . "\n");
         $this->next('said');
-        foreach (scandir('/proc/self/fd') as $descriptor) {
-            if (!str_starts_with((string) @readlink("/proc/self/fd/{$descriptor}"), 'socket:')) {
-                continue;
-            }
-            $read = [fopen("php://fd/{$descriptor}", 'r')];
-            $none = null;
-            if (stream_socket_get_name($read[0], true) === "127.0.0.1:{$this->port}") {
-                stream_select($read, $none, $none, 10);
-            }
-        }
+        $this->awaitInput();
     }
 
     /** Whether something has happened that was not asked for yet. */
@@ -92,10 +83,11 @@ final class Server
         return stream_select($read, $none, $none, 0) === 1;
     }
 
-    /** Waits until the server has closed a connection. */
+    /** Waits until the server has closed the connection of this process, and its end is here: the kernel may be late. */
     public function awaitClosed(): void
     {
         $this->next('closed');
+        $this->awaitInput();
     }
 
     /** @return list<array<string, mixed>> the requests that came in and were not asked for; ends the server */
@@ -114,6 +106,21 @@ final class Server
     {
         if ($this->pipes !== []) {
             $this->stop();
+        }
+    }
+
+    /** Waits until something is to be read on the connections of this process: bytes, or an end. */
+    private function awaitInput(): void
+    {
+        foreach (scandir('/proc/self/fd') as $descriptor) {
+            if (!str_starts_with((string) @readlink("/proc/self/fd/{$descriptor}"), 'socket:')) {
+                continue;
+            }
+            $read = [fopen("php://fd/{$descriptor}", 'r')];
+            $none = null;
+            if (stream_socket_get_name($read[0], true) === "127.0.0.1:{$this->port}") {
+                stream_select($read, $none, $none, 10);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -121,6 +122,18 @@ impl Server {
 
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it has closed a connection, and on Linux until the client's kernel knows, which may be late.
+    pub fn await_closed(&self) {
+        self.closed.recv().unwrap();
+        // Addresses are hexadecimal; state 04 is FIN_WAIT1: closed, and not acknowledged yet.
+        let unacknowledged = format!(":{:04X} ", self.address.port());
+        while fs::read_to_string("/proc/net/tcp").is_ok_and(|table| {
+            table.lines().any(|line| line.contains(&unacknowledged) && line.split(' ').any(|word| word == "04"))
+        }) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
