@@ -134,7 +134,9 @@ const parts: Readonly<Record<string, () => string>> = {
 
 /** The variables that systemd sets, with their values as specifiers for a unit file. */
 const underSystemd = {
-  ...{ NOTIFY_SOCKET: "%t/systemd/notify", CREDENTIALS_DIRECTORY: "%d", RUNTIME_DIRECTORY: "%t/%N" },
+  NOTIFY_SOCKET: "%t/systemd/notify",
+  CREDENTIALS_DIRECTORY: "%d",
+  RUNTIME_DIRECTORY: "%t/%N",
 };
 
 /** Returns a systemd drop-in that runs a unit on Deno, as a Markdown code block. */

@@ -34,7 +34,14 @@ function kitsJson(): string {
     // An unpublished kit is installed from a local path, because anyone could claim its name in a registry.
     const { install, address } = published ? registry : { install: local };
     return {
-      ...{ name, from, about, platform, published, install, address, language },
+      name,
+      from,
+      about,
+      platform,
+      published,
+      install,
+      address,
+      language,
       example: read(`${id}/${example}`),
     };
   });

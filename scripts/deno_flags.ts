@@ -44,7 +44,8 @@ export function actionsDenoFlags(environment: Environment = {}): string[] {
     "--allow-net",
     "--allow-sys",
     ...notifyFlags(environment),
-    `--allow-read=${["sql", ...files].join(",")}`,
+    // Deno needs permission to read the modules of a thread.
+    `--allow-read=${["sql", "src", "node_modules", ...files].join(",")}`,
     `--allow-env=${[...variableNames(actionsVariables), "PG*", ...systemd, ...caNames].join(",")}`,
   ];
 }

@@ -32,7 +32,7 @@ const words = process.argv.slice(2).filter((argument) => argument !== "--readme"
 const isForReadme = process.argv.includes("--readme");
 
 function selectShots(
-  { dead, held, delivered, collision }: Crowd,
+  { dead, held, delivered, collision, suspended }: Crowd,
   urls: Record<"intake" | "site" | "ops", string>,
 ) {
   const paths = {
@@ -44,6 +44,8 @@ function selectShots(
     submission: `/leads/${held}`,
     collision: `/collisions/${collision}`,
     replay_all: "/dead/replay-all",
+    tenant: "/tenants/acme",
+    tenant_long: `/tenants/${suspended}`,
     nothing: "/held?tenant=mizrahi",
   };
   const pages: Shot[] = [

@@ -162,7 +162,8 @@ async function startCatcher(files: DevCertificates, databaseUrl: string): Promis
     secret,
   });
   const mailTo = hasMailServer(process.env) ? null : "leads@customer.example";
-  const { webhookUrl, url } = catcher;
+  const { webhookUrl, recipeUrl, url } = catcher;
+  writeFileSync(join(dataFolder, "crm_url"), recipeUrl, { mode: 0o600 });
   return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo, keysFile }) };
 }
 

@@ -70,8 +70,16 @@ const coverageReport: Job = {
   step: "coverage",
   name: "coverage",
   command: [
-    ...[node, "node_modules/c8/bin/c8.js", "report", "--all", "--src=src", "--reporter=text"],
-    ...[`--temp-directory=${coverage}`, "--check-coverage", "--lines=100", "--branches=100"],
+    node,
+    "node_modules/c8/bin/c8.js",
+    "report",
+    "--all",
+    "--src=src",
+    "--reporter=text",
+    `--temp-directory=${coverage}`,
+    "--check-coverage",
+    "--lines=100",
+    "--branches=100",
     ...coveredFolders.map((folder) => `--include=src/${folder}/**/*.ts`),
   ],
 };

@@ -50,21 +50,28 @@ const inFolder = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$fo
  * dependencies, because a broken manifest would then skip its own tests. A missing client is a separate need.
  */
 const registry = (name: string, client: string, tests: readonly string[], query: string): Need => ({
-  ...{ name, tests, hint: "the registry cannot be reached" },
+  name,
+  tests,
+  hint: "the registry cannot be reached",
   check: `! command -v ${client} || (${query})`,
 });
 
 /** All tools that tests need besides Node, npm and npm's packages. */
 const needs: readonly Need[] = [
   {
-    ...{ name: "curl", packages: "curl" },
+    name: "curl",
+    packages: "curl",
     tests: [
-      ...["test/docs/commands", "test/playground/app", "test/scripts/start.test.ts"],
-      ...["test/suite/docs_snippets", "test/suite/forms_docs"],
+      "test/docs/commands",
+      "test/playground/app",
+      "test/scripts/start.test.ts",
+      "test/suite/docs_snippets",
+      "test/suite/forms_docs",
     ],
   },
   {
-    ...{ name: "openssl", packages: "openssl" },
+    name: "openssl",
+    packages: "openssl",
     tests: ["test/http/tls_scan", "test/kits/"],
   },
   { name: "psql", packages: "postgresql-client", tests: ["test/docs/commands"] },
@@ -75,44 +82,49 @@ const needs: readonly Need[] = [
   { name: "systemd-notify", packages: "systemd", tests: ["test/scripts/systemd", "test/suite/supervised"] },
   { name: "zsh", packages: "zsh", tests: ["test/ctl/completion: zsh"] },
   {
-    ...{ name: "pgbackrest", packages: "pgbackrest postgresql-15", tests: ["test/scripts/restore"] },
+    name: "pgbackrest",
+    packages: "pgbackrest postgresql-15",
+    tests: ["test/scripts/restore"],
     check: "command -v pgbackrest && command -v /usr/lib/postgresql/15/bin/postgres",
   },
   {
-    ...{ name: "chromium", packages: "chromium" },
+    name: "chromium",
+    packages: "chromium",
     tests: [
-      ...[
-        "test/actions/notification/html.browser",
-        "test/kits/js_in_a_page",
-        "test/ops/console/style.browser",
-      ],
-      ...[
-        "test/playground/app",
-        "test/playground/page.browser",
-        "test/scripts/mail_catcher: browser",
-        "test/site/look",
-      ],
+      "test/actions/notification/html.browser",
+      "test/kits/js_in_a_page",
+      "test/ops/console/style.browser",
+      "test/playground/app",
+      "test/playground/page.browser",
+      "test/scripts/mail_catcher: browser",
+      "test/site/look",
     ],
     check:
       'command -v chromium || command -v chromium-browser || command -v google-chrome || test -x "$CHROMIUM"',
   },
   {
-    ...{ name: "Python", packages: "python3-venv" },
+    name: "Python",
+    packages: "python3-venv",
     tests: [...documented("Python"), generated("Python"), kit("python"), "test/suite/forms_docs: Python"],
     check: "python3 -c 'import ensurepip, ssl, venv'",
   },
   {
-    ...{ name: "apsw", packages: "python3-apsw", tests: ["test/http/static/sqlite"] },
+    name: "apsw",
+    packages: "python3-apsw",
+    tests: ["test/http/static/sqlite"],
     // The first Python on the PATH may lack Debian's packages.
     check: "python3 -c 'import apsw' || /usr/bin/python3 -c 'import apsw'",
   },
   {
-    ...{ name: "Java", packages: "default-jdk-headless maven" },
+    name: "Java",
+    packages: "default-jdk-headless maven",
     tests: [...documented("Java"), generated("Java"), kit("java")],
     check: "javac -version && keytool -help && mvn -version",
   },
   {
-    ...{ name: "Ruby", packages: "ruby rubocop", tests: [...documented("Ruby"), kit("ruby")] },
+    name: "Ruby",
+    packages: "ruby rubocop",
+    tests: [...documented("Ruby"), kit("ruby")],
     check: "ruby -ropenssl -rminitest -rrbs -e 1 && gem --version && rubocop --version",
   },
   {
@@ -124,30 +136,39 @@ const needs: readonly Need[] = [
   },
   {
     // Debian 12's default Rust is too old; these packages have the newer Rust with which Debian builds browsers.
-    ...{ name: "Rust", packages: "cargo-web rust-web-clippy rustfmt-web", tests: [kit("rust")] },
+    name: "Rust",
+    packages: "cargo-web rust-web-clippy rustfmt-web",
+    tests: [kit("rust")],
     check: "cargo --version && cargo fmt --version && cargo clippy --version",
   },
   {
     // Go's race detector needs a C compiler.
-    ...{ name: "Go", packages: "golang-go gcc libc6-dev", tests: [...goTests, "test/docs/webhooks: Go"] },
+    name: "Go",
+    packages: "golang-go gcc libc6-dev",
+    tests: [...goTests, "test/docs/webhooks: Go"],
     check: "command -v go && command -v gcc",
   },
   {
-    ...{ name: "a linker", packages: "gcc libc6-dev", tests: [`${kit("dotnet")}: package`] },
+    name: "a linker",
+    packages: "gcc libc6-dev",
+    tests: [`${kit("dotnet")}: package`],
     check: "command -v clang || command -v gcc",
   },
   {
-    ...{ name: "Go 1.25", tests: goTests },
+    name: "Go 1.25",
+    tests: goTests,
     hint: "Debian's is older; .ci/run fetches it from the Go module proxy",
     check: "! command -v go || go -C test/generated_clients/go version",
   },
   {
-    ...{ name: ".NET", tests: [kit("dotnet")] },
+    name: ".NET",
+    tests: [kit("dotnet")],
     hint: "its SDK, version 9 or later, for which Debian has no package",
     check: "dotnet --version | awk -F . '{ version = $1 } END { exit version < 9 }'",
   },
   {
-    ...{ name: "mount", hint: "needs root, and the right to mount" },
+    name: "mount",
+    hint: "needs root, and the right to mount",
     tests: [
       "test/faults/failover: another address",
       "test/prove/round: full disk",

@@ -16,6 +16,7 @@ import { variables } from "../src/settings/variables.ts";
 
 const common = {
   eventId: placeholders.eventId,
+  campaign: "",
   tenant: formPlaceholders.tenant,
   receivedAt: placeholders.receivedAt,
   attempt: 1,
@@ -29,14 +30,12 @@ function leadEvent(): DeliveredEvent {
   const { lead, extra, flags } = found;
   return {
     ...common,
-    ...{
-      kind: "lead",
-      form: "",
-      source: placeholders.source,
-      content: JSON.stringify(lead),
-      extra: extra ?? "{}",
-      flags,
-    },
+    kind: "lead",
+    form: "",
+    source: placeholders.source,
+    content: JSON.stringify(lead),
+    extra: extra ?? "{}",
+    flags,
   };
 }
 
@@ -45,13 +44,11 @@ function formEvent(): DeliveredEvent {
   if (posted === null) throw new Error("The example is not a valid form");
   return {
     ...common,
-    ...{
-      kind: "form",
-      form: formPlaceholders.formKey,
-      source: "acme.example",
-      content: submissionText(posted),
-      flags: [],
-    },
+    kind: "form",
+    form: formPlaceholders.formKey,
+    source: "acme.example",
+    content: submissionText(posted),
+    flags: [],
     extra: JSON.stringify({ form_key: formPlaceholders.formKey, attribution: readAttribution(posted) }),
   };
 }

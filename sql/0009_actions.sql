@@ -1,4 +1,4 @@
--- The actions process's tables: routes, effects and digests (DECISIONS, Delivery). The service's role cannot read this
+-- The actions process's tables: routes, effects, CRM tokens and digests (DECISIONS, Delivery). The service's role cannot read this
 -- schema, and the role of the actions process cannot read leads.
 
 create schema actions;
@@ -17,9 +17,10 @@ create table actions.route (
   -- Always false, for the foreign key: a sandbox tenant cannot get a route, nor can a tenant with a route become a
   -- sandbox tenant.
   sandbox boolean not null generated always as (false) stored,
-  -- For email, one ASCII address that no parser splits in two; for other kinds, an https URL.
-  address text not null check (case kind
-    when 'email' then address ~ '^[!#$%&''*+/=?^_`{|}~.A-Za-z0-9-]{1,64}@[A-Za-z0-9.-]{1,253}$'
+  -- For email, one ASCII address that no parser splits in two; for a CRM recipe, its name; otherwise, an https URL.
+  address text not null check (case
+    when kind = 'email' then address ~ '^[!#$%&''*+/=?^_`{|}~.A-Za-z0-9-]{1,64}@[A-Za-z0-9.-]{1,253}$'
+    when settings is not null then address ~ '^[a-z0-9][a-z0-9_.-]{0,39}$'
     else address ~ '^https://[^/?#@\s]+([/?][^#\s]*)?$' and length(address) <= 2000
   end),
   -- Signs the requests, so it is stored in plain text; null for kinds without signatures.
@@ -27,17 +28,29 @@ create table actions.route (
   -- After a rotation, the previous secret, which also signs until secret_before_until.
   secret_before text check (secret_before ~ '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$'),
   secret_before_until timestamptz,
+  -- For a CRM recipe (src/actions/crm); the others are null. The values of the recipe's settings, the secret ones apart; what
+  -- identifies the CRM's account (routes with the same credential share its token and its rate); the operator's own recipe, or
+  -- the version of the shipped recipe that was set.
+  settings json,
+  secrets json,
+  credential text,
+  recipe text check (octet_length(recipe) <= 65536),
+  recipe_version text,
   changed_at timestamptz not null default now(),
   primary key (tenant_id, id),
   constraint a_sandbox_tenant_has_no_route foreign key (tenant_id, sandbox) references tenant (id, sandbox),
   check (source = '' or form = ''),
-  check (kind <> 'crm' or secret is not null),
+  check (kind <> 'crm' or (secret is null) = (settings is not null)),
+  check (kind = 'crm' or settings is null),
+  check ((settings is null) = (secrets is null) and (settings is null) = (credential is null)),
+  check ((settings is null) = (recipe is null and recipe_version is null)),
   check ((secret_before is null) = (secret_before_until is null)),
   check (secret_before is null or secret is not null)
 );
 -- Only email can have more than one recipient.
 create unique index route_recipient on actions.route (tenant_id, kind, source, form, address) where kind = 'email';
 create unique index route_single on actions.route (tenant_id, kind, source, form) where kind <> 'email';
+create index route_credential on actions.route (credential) where credential is not null;
 
 -- The effects that were started, by event and recipient.
 create table actions.effect (
@@ -54,17 +67,70 @@ create table actions.effect (
   lease uuid,
   lease_until timestamptz,
   is_done boolean not null default false,
+  -- Whether the recipient refused the event for good; the effect is repeated only after a replay.
+  is_refused boolean not null default false,
+  -- What a CRM recipe has finished for the event: the next step and what later steps need. It may quote the lead.
+  progress text check (octet_length(progress) <= 65536),
   -- When the last attempt ended.
   settled_at timestamptz,
   -- The code of the last attempt's failure.
   reason text,
   -- The recipient's response, which may quote the lead, so it is removed with the event's content (remove_content).
   status int,
-  answer text check (octet_length(answer) <= 1000),
+  answer text check (octet_length(answer) <= 8000),
   primary key (event_id, route_id),
   check ((lease is null) = (lease_until is null)),
-  check (not is_done or lease is null)
+  check (not ((is_done or is_refused) and lease is not null)),
+  check (not (is_done and is_refused))
 ) with (fillfactor = 80);
+
+-- The CRM routes that refused events since their last success, and those whose events wait.
+create table actions.suspension (
+  tenant_id int not null,
+  route_id int not null,
+  -- The events that were refused in a row.
+  refused text[] not null default '{}',
+  -- Why the route's events wait: crm_unauthorized | crm_suspended; null while they do not.
+  reason text check (reason in ('crm_unauthorized', 'crm_suspended')),
+  since timestamptz,
+  -- When a success last ended the wait.
+  resumed_at timestamptz,
+  -- The event of the last try, whose effect has the CRM's response.
+  event_id text collate "C",
+  -- The earliest time of the next try, and the last place in the queue of tries.
+  try_at timestamptz not null default '-infinity',
+  queued_until timestamptz not null default '-infinity',
+  primary key (tenant_id, route_id),
+  foreign key (tenant_id, route_id) references actions.route on delete cascade,
+  check ((reason is null) = (since is null))
+);
+
+-- The tenants whose waiting events are being made due, in batches (actions.wake_waiting).
+create table actions.waking (
+  tenant_id int primary key,
+  started_at timestamptz not null,
+  -- The due time and the event up to which the outbox was searched.
+  seen_due_at timestamptz not null,
+  seen_event_id text collate "C" not null
+);
+
+-- The CRMs' OAuth tokens, by the credential of their routes. An unused one is kept for a month, because its refresh token may be
+-- the only valid one.
+create table actions.token (
+  credential text primary key,
+  changed_at timestamptz not null default now(),
+  access_token text,
+  -- The last refresh token that the CRM issued; null while the route's own is valid.
+  refresh_token text,
+  -- The other members of the CRM's response.
+  answer json,
+  -- When the access token should be renewed; null if the CRM did not say.
+  expires_at timestamptz,
+  -- The renewal in progress, and when it ends.
+  lease uuid,
+  lease_until timestamptz,
+  check ((lease is null) = (lease_until is null))
+);
 
 -- The progress of each recipient's daily digest. Contains no personal data.
 create table actions.digest (

@@ -110,20 +110,20 @@ grant select (
   limit_per_minute, limit_burst, limit_until
 ) on api_key to lead_service;
 
--- effects_of returns parts of the routes, which the service cannot read directly.
+-- effects_of and route_states return parts of the routes, which the service cannot read directly.
 grant execute on function
   service_clock, event_id_at, hour_figures, due_tenants, delivery_status,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_minute_sample,
   fold_counts, roll_up_hours, expire_content, fill_lead_contact,
-  forget_tombstones,
+  forget_tombstones, wake_waiting_events,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
-  effects_of, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
+  effects_of, route_states, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
   console_mark_spam, learn_spam,
   console_confirm_area, console_accept_collision, console_dismiss_collision, held_link, release_held_link
 to lead_service;
 
 grant select on schema_file, schema_release to lead_actions;
-grant execute on function actions.begin_effects, actions.settle_effect, actions.routes_of, actions.begin_digest,
-  actions.settle_digest
+grant execute on function actions.begin_effects, actions.settle_effect, actions.save_progress, actions.routes_of,
+  actions.begin_token, actions.settle_token, actions.begin_digest, actions.settle_digest
 to lead_actions;

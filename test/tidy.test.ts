@@ -61,7 +61,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   // A separate process with its own composition root.
   actions: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "process", "service"],
   // The operator's command, which uses the store directly.
-  ctl: ["contract", "lead", "http", "store", "settings", "forms", "actions"],
+  ctl: ["contract", "lead", "http", "store", "settings", "process", "forms", "actions"],
   // main.ts
   "": ["settings", "process", "service"],
 };
@@ -75,6 +75,7 @@ const pureFiles = /^src\/forms\/spam\//;
 const packages: Readonly<Record<string, RegExp>> = {
   "postgres": /^src\/store\//,
   "libphonenumber-js/min": /^src\/lead\//,
+  "jsonata": /^src\/actions\//,
   "nodemailer": /^src\/actions\//,
   "marked": /^src\/http\/markdown\.ts$/,
 };

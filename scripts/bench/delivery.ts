@@ -6,7 +6,7 @@ import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
-import { payload } from "../../src/delivery/send.ts";
+import { payload } from "../../src/store/delivery/payload.ts";
 import type { Claimed } from "../../src/store/delivery/outbox.ts";
 import { fill } from "./events.ts";
 import type { Bench, OpenContender, Suite } from "./measure.ts";

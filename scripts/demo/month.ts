@@ -129,7 +129,12 @@ function inventEntry(
     if (posted === null) return null;
     const submission = classify(posted, tenant.form, { ...untrained, wallMs: () => date.getTime() });
     return formEntry(key, tenant.form, {
-      ...{ kind: "valid", posted, raw, idempotencyKey: noKey, submission, arrivedAtMs },
+      kind: "valid",
+      posted,
+      raw,
+      idempotencyKey: noKey,
+      submission,
+      arrivedAtMs,
     });
   }
   const raw = JSON.stringify(randomLead(random, tenant.areas));
@@ -209,7 +214,7 @@ function outcomeOf(
     const failure = { cause: "refused", code: "ECONNREFUSED" } as const;
     return { kind: "unreachable", status: null, reason: failure.code, failure, isSent: true };
   }
-  const refused = { kind: "refused", status: 424, retryAfterMs: 0 } as const;
+  const refused = { kind: "refused", status: 424, retryAfterMs: 0, next: "repeat" } as const;
   const chance = random.next();
   if (number === 1 && chance < 0.006) {
     deadReasons.set(

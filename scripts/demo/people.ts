@@ -68,7 +68,9 @@ export function randomLead(random: SeededRandom, areas: readonly string[]): Reco
       ? { email: `${first}.${last}${random.integerBelow(1000)}@example.com`.toLowerCase() }
       : {}),
     ...(random.next() < 0.7 ? { street_address: `${1 + random.integerBelow(9900)} Example Street` } : {}),
-    ...{ city, state, zip },
+    city,
+    state,
+    zip,
     project_area: random.next() < 0.04
       ? random.pick(["wine cellar", "gazebo", "tree house"])
       : random.pick(areas),

@@ -3,6 +3,7 @@
  * them listen on this machine only.
  */
 
+import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { signatureHeaders } from "../../src/actions/destinations.ts";
@@ -34,8 +35,10 @@ export interface Catcher {
   readonly url: string;
   /** The mail server's URL, for `SMTP_URL`. */
   readonly smtpUrl: string;
-  /** The URL for webhooks. */
+  /** The URL for signed webhooks. */
   readonly webhookUrl: string;
+  /** The URL for the CRM recipe `webhook_json`, which does not sign. */
+  readonly recipeUrl: string;
   close(): void;
 }
 
@@ -64,6 +67,8 @@ function checkSignature({ headers, body }: WebhookCall, secret: string): string 
     : "The signature is valid, but the timestamp is too far from now: a receiver would reject it.";
 }
 
+const recipePath = "/crm/";
+
 export async function openCatcher({ listen, cert, key, secret }: CatcherOptions): Promise<Catcher> {
   const messages: CaughtMessage[] = [];
   let lastId = 0;
@@ -78,8 +83,11 @@ export async function openCatcher({ listen, cert, key, secret }: CatcherOptions)
     cert,
     key,
     onCall: (call, response) => {
-      const signature = checkSignature(call, secret);
-      const isSignatureValid = signature === validSignatureText;
+      const isRecipe = call.url.startsWith(recipePath);
+      const signature = isRecipe
+        ? "A CRM recipe sent this; recipes do not sign."
+        : checkSignature(call, secret);
+      const isSignatureValid = isRecipe || signature === validSignatureText;
       store({ kind: "webhook", call, signature, isSignatureValid });
       response.writeHead(isSignatureValid ? 204 : 401).end();
     },
@@ -89,6 +97,7 @@ export async function openCatcher({ listen, cert, key, secret }: CatcherOptions)
     url: `http://${listen.host.includes(":") ? `[${listen.host}]` : listen.host}:${port}`,
     smtpUrl: `smtp://127.0.0.1:${smtp.port}`,
     webhookUrl: `https://127.0.0.1:${sink.port}/webhook`,
+    recipeUrl: `https://127.0.0.1:${sink.port}${recipePath}${randomBytes(8).toString("hex")}`,
     close: () => {
       for (const part of [smtp, sink]) part.close();
       pages.close();

@@ -96,6 +96,8 @@ export function listPage(messages: readonly CaughtMessage[]): Page {
     markup`<h1>Caught emails and webhooks</h1>
 <p>These are the emails and webhooks for the development tenant’s leads. None has left this machine. The newest 200 are
 stored until <code>npm start</code> ends. <a href="/">Reload</a></p>
+<p class="soft">To see leads as a CRM recipe maps them, run:
+<code>npm run -s ctl -- tenant route development --crm webhook_json --secret url=.data/crm_url</code></p>
 ${
       rows.length === 0
         ? markup`<p>Nothing yet. Post a lead with the development key, and reload this page.</p>`
@@ -107,8 +109,11 @@ ${
 function titleOf(message: CaughtMessage): string {
   if (message.kind === "mail") return parseMail(message.mail.raw).subject || "(no subject)";
   const body = parseJson(message.call.body);
-  const { type, data } = (body ?? {}) as { type?: unknown; data?: { event_id?: unknown } };
-  return `${type ?? message.call.method} ${data?.event_id ?? ""}`.trim();
+  const { type, data, ...mapped } = (body ?? {}) as Record<string, unknown> & {
+    data?: { event_id?: unknown };
+  };
+  const what = type ?? (typeof mapped.full_name === "string" ? mapped.full_name : message.call.method);
+  return `${what} ${data?.event_id ?? mapped.event_id ?? ""}`.trim();
 }
 
 function parseJson(text: string): unknown {

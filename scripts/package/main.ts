@@ -71,8 +71,17 @@ interface ReleaseBuild {
 function packTarball({ folder, version, target, epochSeconds }: ReleaseBuild): string {
   const file = join(target, `lead-intake-${version}.tar.gz`);
   const tar = [
-    ...["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"],
-    ...["--format=gnu", "--use-compress-program=gzip -n", "-cf", file, "-C", join(folder, "..")],
+    "--sort=name",
+    `--mtime=@${epochSeconds}`,
+    "--owner=0",
+    "--group=0",
+    "--numeric-owner",
+    "--format=gnu",
+    "--use-compress-program=gzip -n",
+    "-cf",
+    file,
+    "-C",
+    join(folder, ".."),
   ];
   execFileSync("tar", [...tar, `lead-intake-${version}`]);
   return file;

@@ -1,5 +1,5 @@
 /**
- * Bundles each of the two processes into one file, so that Node need not strip types or resolve modules at start. Names
+ * Bundles each of the two processes, and the thread of the second, into one file, so that Node need not strip types or resolve modules at start. Names
  * are preserved, and each file has a source map.
  */
 
@@ -10,7 +10,11 @@ import { build, type Plugin } from "esbuild";
 /** The programs' folder in a release or the repository. */
 export const programsFolder = "build/programs";
 
-const entryPoints = { service: "src/main.ts", actions: "src/actions/main.ts" };
+const entryPoints = {
+  service: "src/main.ts",
+  actions: "src/actions/main.ts",
+  expression_thread: "src/actions/crm/expression_thread.ts",
+};
 
 /** Defines `require`, which bundled CommonJS calls for Node's modules and which an ES module lacks. */
 const requireShim = `const require = process.getBuiltinModule;
@@ -94,6 +98,9 @@ function rebaseFileUrls(root: string, outdir: string): Plugin {
             if (!existsSync(file)) {
               throw new Error(`${relative(root, path)} refers to ${to}, which does not exist`);
             }
+            const program = Object.entries(entryPoints).find(([, source]) => join(root, source) === file)
+              ?.[0];
+            if (program !== undefined) return `new URL("${program}.js", import.meta.url)`;
             return `new URL(${
               JSON.stringify(relative(outdir, file) + (to.endsWith("/") ? "/" : ""))
             }, import.meta.url)`;

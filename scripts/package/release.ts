@@ -24,7 +24,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The files that are copied unchanged; {@linkcode programs} determines the rest of `scripts/`. */
 const copiedParts = [
-  ...["src", "sql", "package.json", "package-lock.json", "deno.json", "LICENSE", "README.md", "CHANGELOG.md"],
+  "src",
+  "sql",
+  "package.json",
+  "package-lock.json",
+  "deno.json",
+  "LICENSE",
+  "README.md",
+  "CHANGELOG.md",
   ...["install.sh", "upgrade.sh", "restore.sh", "install", "systemd", "monitoring", "backup", "check_node.js"]
     .map((name) => `scripts/${name}`),
 ];

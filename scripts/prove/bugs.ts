@@ -28,7 +28,10 @@ const bug = (
   steps: readonly (Kind | "actions" | "operators")[],
   ...edits: readonly Edit[]
 ): Bug => ({
-  ...{ name, what, edits, hasActions: steps.includes("actions") },
+  name,
+  what,
+  edits,
+  hasActions: steps.includes("actions"),
   hasOperators: steps.includes("operators"),
   steps: steps.filter((step) => step !== "actions" && step !== "operators"),
 });
@@ -167,7 +170,7 @@ export const bugs: readonly Bug[] = [
     ],
     [
       "sql/functions/actions_begin_effects.sql",
-      "    where not e.is_done and (e.lease is null or e.lease_until <= v_now);",
+      "    where not e.is_done and (e.lease is null or e.lease_until <= v_now) and not e.is_refused;",
       "    where e.lease is null or e.lease_until <= v_now;",
     ],
     [
@@ -189,7 +192,7 @@ export const bugs: readonly Bug[] = [
       or coalesce`,
   ]),
   bug("payload without extra", "the payload lacks the additional fields", [], [
-    "src/delivery/send.ts",
+    "src/store/delivery/payload.ts",
     '"extra":${row.extra ?? "{}"},',
     '"extra":{},',
   ]),
@@ -249,7 +252,7 @@ export const bugs: readonly Bug[] = [
     "actions",
   ], [
     "src/actions/effects.ts",
-    'if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));',
+    'if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.waitMs / 1000)));',
     'if (effect.state === "busy") return "done";',
   ]),
   bug("only 200 is done", "an effect with a 2xx other than 200 is not done", ["operators"], [
@@ -357,8 +360,8 @@ export const bugs: readonly Bug[] = [
     "operators",
   ], [
     "src/delivery/settlement.ts",
-    'const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");',
-    "const isLast = row.spent >= options.attemptsMax || row.is_replay;",
+    'if (outcome.kind !== "refused") return row.spent >= attemptsMax;',
+    'if (outcome.kind !== "refused") return row.is_replay || row.spent >= attemptsMax;',
   ]),
   bug("key as a request ID", "a request ID that contains a key is echoed and logged", [], [
     "src/http/request_id.ts",

@@ -174,7 +174,8 @@ export class Callers {
     this.related = held.map(({ content }) => String(content.expected.email))
       .filter((email) => email.endsWith("@example.com")).slice(0, count);
     const used = (await this.postConcurrently("lead", 2 * count, "south")).map((lead, index) => ({
-      ...{ ...lead, idempotencyKey: `used-${index}` },
+      ...lead,
+      idempotencyKey: `used-${index}`,
     }));
     await this.repeat(used);
     const others = await this.postConcurrently("lead", 3 * count, "north");
@@ -196,7 +197,9 @@ export class Callers {
         : { content: one.content, body: one.content.spell(seededRandom(index)) }),
     })));
     const own = others.slice(0, count).map((one, index) => ({
-      ...{ ...one, ...withRelatedEmail(one.content, index), idempotencyKey: `own-${index}` },
+      ...one,
+      ...withRelatedEmail(one.content, index),
+      idempotencyKey: `own-${index}`,
     }));
     await this.repeat(own);
     // Under each Idempotency-Key of a related person: a person with the same last name, and one with another.
@@ -208,7 +211,8 @@ export class Callers {
       }));
     }
     const keyed = (await this.postConcurrently("form", 2 * count, "south")).map((form, index) => ({
-      ...{ ...form, idempotencyKey: `form-${index}` },
+      ...form,
+      idempotencyKey: `form-${index}`,
     }));
     await this.repeat(keyed);
     const further = await this.postConcurrently("form", 2 * count, "bare");
@@ -228,7 +232,10 @@ export class Callers {
         { project_area: area, flags: isKnown ? [] : ["project_area_unknown"] },
       );
       return {
-        ...{ kind: "lead", tenant: "north", idempotencyKey: `${term} ${isKnown}`, content },
+        kind: "lead",
+        tenant: "north",
+        idempotencyKey: `${term} ${isKnown}`,
+        content,
         body: content.spell(seededRandom(0)),
       };
     }));
@@ -244,7 +251,10 @@ export class Callers {
             `${marker}${this.#testEnv.plan.seed}number${index}`,
             { crm_id: exactNumber(number), cost: 12.5 },
             {
-              ...{ cost: undefined, cost_cents: 1_250, crm_id: undefined, extra: `{"crm_id":${number}}` },
+              cost: undefined,
+              cost_cents: 1_250,
+              crm_id: undefined,
+              extra: `{"crm_id":${number}}`,
               flags: ["extra_fields_preserved"],
             },
           );
@@ -293,7 +303,9 @@ export class Callers {
 
   #sendUnrecorded(lead: object, key: string, idempotencyKey: string): Promise<HttpResponse> {
     return this.#client("127.0.1.4").send({
-      ...{ port: this.#testEnv.nodes[0]?.intakePort ?? 0, path: "/v1/intake", method: "POST" },
+      port: this.#testEnv.nodes[0]?.intakePort ?? 0,
+      path: "/v1/intake",
+      method: "POST",
       headers: { "X-API-Key": key, "Idempotency-Key": idempotencyKey },
       body: JSON.stringify(lead),
     });
@@ -330,9 +342,21 @@ export class Callers {
       ? `${this.exchanges.length % 32 === 3 ? "é" : ""}${key.text}`
       : `${this.exchanges.length} of the proof`;
     const exchange: Exchange = {
-      ...{ kind, caller, node: request.node, body, idempotencyKey, content, expected, address },
+      kind,
+      caller,
+      node: request.node,
+      body,
+      idempotencyKey,
+      content,
+      expected,
+      address,
       requestId: hasKeyAsId ? null : requestId,
-      ...{ keyId: key.id, tenant: key.tenant, sentAtMs: nowMs(), doneAtMs: 0, response: null, failure: null },
+      keyId: key.id,
+      tenant: key.tenant,
+      sentAtMs: nowMs(),
+      doneAtMs: 0,
+      response: null,
+      failure: null,
     };
     this.exchanges.push(exchange);
     // Node sends headers as Latin-1, so the bytes of a key in UTF-8 become characters. An empty header counts as no header.
@@ -342,7 +366,9 @@ export class Callers {
     try {
       exchange.response = await this.#client(address).send({
         port: (path === "/v1/intake" ? node?.intakePort : node?.formsPort) ?? 0,
-        ...{ method, path, body },
+        method,
+        path,
+        body,
         headers: {
           "Content-Type": "application/json",
           "X-API-Key": key.text,
@@ -518,7 +544,12 @@ class Caller {
     const name = `lot-${this.#name}`;
     // Includes keys that differ only in case, keys of the maximum length, and characters outside ASCII.
     return this.#random.pick([
-      ...[name, name, name, name.toUpperCase(), `'";,\\ ${name}`, name.padStart(200, "~")],
+      name,
+      name,
+      name,
+      name.toUpperCase(),
+      `'";,\\ ${name}`,
+      name.padStart(200, "~"),
       `ключ-🦄-${name}`,
     ]);
   }
@@ -555,7 +586,9 @@ class Caller {
     this.#names += 1;
     const content = randomSubmission(this.#random, this.#name, kind);
     return {
-      ...{ kind, content, body: content.spell(this.#random) },
+      kind,
+      content,
+      body: content.spell(this.#random),
       tenant: this.#random.pick(["north", "south", "bare"]),
       idempotencyKey: this.#random.oneIn(2) ? null : this.#freshKey(),
     };
@@ -568,8 +601,12 @@ class Caller {
 
   async #send(kind: RequestKind, body: string, more: Partial<OutgoingRequest> = {}): Promise<Exchange> {
     return await this.#callers.send({
-      ...{ kind, body, caller: this.#index, node: this.#random.below(this.#testEnv.nodes.length) },
-      ...{ key: more.key ?? this.#key(this.#tenant(), "intake"), ...more },
+      kind,
+      body,
+      caller: this.#index,
+      node: this.#random.below(this.#testEnv.nodes.length),
+      key: more.key ?? this.#key(this.#tenant(), "intake"),
+      ...more,
     });
   }
 
@@ -577,7 +614,9 @@ class Caller {
   async #post(post: Posted, { transfer, key }: { transfer?: "drip" | "cut"; key?: Key } = {}) {
     const isLead = post.kind === "lead";
     return await this.#send(transfer === "cut" ? "cut_short" : post.kind, post.body, {
-      ...{ idempotencyKey: post.idempotencyKey, content: post.content.name, expected: post.content.expected },
+      idempotencyKey: post.idempotencyKey,
+      content: post.content.name,
+      expected: post.content.expected,
       key: key ?? this.#key(post.tenant, isLead ? "intake" : "forms"),
       ...(isLead ? {} : { path: `/v1/forms/${post.tenant}/${formKeyIn(post.content)}` }),
       ...(transfer === undefined ? {} : { transfer }),
@@ -646,7 +685,7 @@ class Caller {
       const made = randomSubmission(seededRandom(seed), this.#name, kind);
       const content = { ...made, name: `${made.name} ${kind}` };
       const body = content.spell(this.#random);
-      await this.postUntilAnswered({ ...{ kind, tenant: "south", idempotencyKey: null, content, body } });
+      await this.postUntilAnswered({ kind, tenant: "south", idempotencyKey: null, content, body });
     }
   }
 

@@ -50,7 +50,12 @@ export class Client {
     return new Promise((settle, reject) => {
       const bytes = Buffer.from(body);
       const outgoing = https.request({
-        ...{ host: "127.0.0.1", port, method, path, ca: this.#ca, localAddress: this.#address },
+        host: "127.0.0.1",
+        port,
+        method,
+        path,
+        ca: this.#ca,
+        localAddress: this.#address,
         agent: transfer === undefined ? this.#agent : false,
         headers: { ...headers, ...(method === "GET" ? {} : { "Content-Length": bytes.length }) },
         signal: AbortSignal.timeout(timeoutMs),
@@ -77,7 +82,10 @@ export class Client {
     const session = http2.connect(`https://127.0.0.1:${port}`, {
       createConnection: () =>
         tls.connect({
-          ...{ host: "127.0.0.1", port, ca: this.#ca, ALPNProtocols: ["h2"] },
+          host: "127.0.0.1",
+          port,
+          ca: this.#ca,
+          ALPNProtocols: ["h2"],
           ...{ localAddress: this.#address } as tls.ConnectionOptions,
         }),
     });

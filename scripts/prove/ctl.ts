@@ -25,7 +25,8 @@ export class Ctl {
 
   constructor(tree: string, databaseUrl: string) {
     this.#child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-      ...{ cwd: tree, env: { ...process.env, DATABASE_URL: databaseUrl } },
+      cwd: tree,
+      env: { ...process.env, DATABASE_URL: databaseUrl },
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();

@@ -44,7 +44,9 @@ export function openSql(url: string): postgres.Sql {
     backoff: () => 0.2,
     onnotice: () => {},
     connection: {
-      ...{ application_name: "proof", default_transaction_read_only: false, synchronous_commit: "local" },
+      application_name: "proof",
+      default_transaction_read_only: false,
+      synchronous_commit: "local",
     },
   });
 }

@@ -248,7 +248,10 @@ export function isPost({ kind }: Pick<Exchange, "kind">): boolean {
 
 /** The expected spam verdict on each kind of post. */
 export const verdicts: Readonly<Record<PostKind, string | null>> = {
-  ...{ lead: null, form: "clean", trapped_form: "honeypot", spam_form: "spam" },
+  lead: null,
+  form: "clean",
+  trapped_form: "honeypot",
+  spam_form: "spam",
 };
 
 /** Returns the members of a JSON response, or none if it is not an object. */

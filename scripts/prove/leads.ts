@@ -30,8 +30,12 @@ type Field = readonly [
 
 /** The flags, in the order of responses. Source: SPEC, Lead acknowledgement. */
 export const flagNames = [
-  ...["phone_unnormalized", "project_area_unknown", "project_service_unknown", "email_shape_suspect"],
-  ...["extra_fields_preserved", "country_unrecognized"],
+  "phone_unnormalized",
+  "project_area_unknown",
+  "project_service_unknown",
+  "email_shape_suspect",
+  "extra_fields_preserved",
+  "country_unrecognized",
 ];
 /** Returns a value that JSON.stringify writes as exactly this number, even if no double can represent it. */
 export const exactNumber = (text: string): unknown =>
@@ -39,8 +43,18 @@ export const exactNumber = (text: string): unknown =>
 
 /** The maximum lengths that are tested here, in characters. Source: DECISIONS, The lead envelope. */
 const caps = {
-  ...{ first_name: 100, last_name: 100, email: 254, street_address: 200, city: 100, state: 64, zip: 20 },
-  ...{ country: 64, project_area: 100, project_service: 64, project_material: 200, external_id: 200 },
+  first_name: 100,
+  last_name: 100,
+  email: 254,
+  street_address: 200,
+  city: 100,
+  state: 64,
+  zip: 20,
+  country: 64,
+  project_area: 100,
+  project_service: 64,
+  project_material: 200,
+  external_id: 200,
 };
 
 const givenNames = ["Ada", "José", "Zoë", "李", "O’Neil", "Анна", "🦄"];
@@ -66,8 +80,13 @@ export function randomLead(random: Random, name: string): Content {
   const digits = `${2 + random.below(8)}${String(random.below(10 ** 9)).padStart(9, "0")}`;
   const phone = /(...)(...)(....)/.exec(digits) as RegExpExecArray;
   const ownFormat = random.pick([
-    ...[`0${digits} x${random.below(99)}`, `+${digits}`, `1${digits.slice(1)}`, digits.slice(1)],
-    ...[`${digits} ext 7`, `+44 20 ${digits.slice(2)}`, `+2${digits}`],
+    `0${digits} x${random.below(99)}`,
+    `+${digits}`,
+    `1${digits.slice(1)}`,
+    digits.slice(1),
+    `${digits} ext 7`,
+    `+44 20 ${digits.slice(2)}`,
+    `+2${digits}`,
   ]);
   const last = `${marker}${name}`;
   const fields: Field[] = [
@@ -91,7 +110,11 @@ export function randomLead(random: Random, name: string): Content {
   } else {
     const wide = digits.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
     const spelled = [
-      ...[`(${phone[1]}) ${phone[2]}-${phone[3]}`, `+1${digits}`, digits, `tel:1-${digits}`, wide],
+      `(${phone[1]}) ${phone[2]}-${phone[3]}`,
+      `+1${digits}`,
+      digits,
+      `tel:1-${digits}`,
+      wide,
       `+1 ${phone[1]}.${phone[2]}/${phone[3]}`,
     ];
     fields.push(["phone", spelled, `+1${digits}`]);
@@ -155,7 +178,8 @@ export function shortLead(lastName: string, fields: object, expected: object): C
   const lead = { first_name: "Eve", last_name: lastName, phone: "2125550100", ...fields };
   const body = JSON.stringify(lead);
   return {
-    ...{ name: body, spell: () => body },
+    name: body,
+    spell: () => body,
     expected: { ...lead, phone: `+1${lead.phone}`, country: "US", extra: "{}", flags: [], ...expected },
   };
 }
@@ -248,11 +272,9 @@ export const refusals = {
   probe: () => ({
     body: "{}",
     expected: {
-      ...{
-        status: 422,
-        error: "validation_failed",
-        fields: requiredReasons("first_name", "last_name", "phone"),
-      },
+      status: 422,
+      error: "validation_failed",
+      fields: requiredReasons("first_name", "last_name", "phone"),
     },
   }),
   invalid: (random, name) => {
@@ -278,12 +300,19 @@ export const refusals = {
   }),
   two_keys: (random, name) => ({
     body: randomLead(random, name).spell(random),
-    ...{ idempotencyKey: `two-${name}`, secondKey: `two-${name}` },
+    idempotencyKey: `two-${name}`,
+    secondKey: `two-${name}`,
     expected: { status: 400, error: "invalid_json" },
   }),
   not_json: (random) => ({
     body: random.pick([
-      ...['{"first_name":', "[]", "a=b", nestedJson(64), '{"extra":[]}', '{"extra":null}', '{"phone":12}'],
+      '{"first_name":',
+      "[]",
+      "a=b",
+      nestedJson(64),
+      '{"extra":[]}',
+      '{"extra":null}',
+      '{"phone":12}',
       '{"first_name":"Ada","last_name":"B","phone":"1","cost":"12"}',
     ]),
     expected: { status: 400, error: "invalid_json" },
@@ -293,7 +322,9 @@ export const refusals = {
     expected: { status: 413, error: "body_too_large" },
   }),
   wrong_method: () => ({
-    ...{ body: "{}", method: "PUT", expected: { status: 405, error: "method_not_allowed" } },
+    body: "{}",
+    method: "PUT",
+    expected: { status: 405, error: "method_not_allowed" },
   }),
   unknown_key: (random, name) => ({
     body: random.pick(["{}", randomLead(random, name).spell(random)]),
@@ -304,7 +335,9 @@ export const refusals = {
     expected: { status: 401, error: "unauthorized" },
   }),
   lead_key_for_form: (_, __, tenant) => ({
-    ...{ path: `/v1/forms/${tenant}/contact`, body: "{}", expected: { status: 401, error: "unauthorized" } },
+    path: `/v1/forms/${tenant}/contact`,
+    body: "{}",
+    expected: { status: 401, error: "unauthorized" },
   }),
   form_probe: (random, name, tenant) => ({
     path: `/v1/forms/${tenant}/contact`,

@@ -33,8 +33,14 @@ Requires Linux with setpriv. The disk is filled only if this user may mount a tm
 Exit code: 1 if a promise was broken or a planted bug was not caught, 2 for invalid arguments.`;
 
 const defaults = {
-  ...{ "minutes": 3, "seed": randomInt(2 ** 31), "round-seconds": 90, "nodes": 2, "callers": 12 },
-  ...{ "pause-ms": 60, "kills-per-minute": 20, "postgres-kills-per-minute": 4 },
+  "minutes": 3,
+  "seed": randomInt(2 ** 31),
+  "round-seconds": 90,
+  "nodes": 2,
+  "callers": 12,
+  "pause-ms": 60,
+  "kills-per-minute": 20,
+  "postgres-kills-per-minute": 4,
 };
 type Numbers = Readonly<Record<keyof typeof defaults, number>>;
 
@@ -70,14 +76,20 @@ async function prove(numbers: Numbers): Promise<boolean> {
     const seed = numbers.seed + round;
     const startedAtMs = nowMs();
     const plan = makePlan({
-      ...{ seed, runMs: numbers["round-seconds"] * 1000, nodes: numbers.nodes, callers: numbers.callers },
+      seed,
+      runMs: numbers["round-seconds"] * 1000,
+      nodes: numbers.nodes,
+      callers: numbers.callers,
       // Every second round includes the real actions process.
-      ...{ hasActions: seed % 2 === 1, hasOperators: true, pauseMs: numbers["pause-ms"] },
+      hasActions: seed % 2 === 1,
+      hasOperators: true,
+      pauseMs: numbers["pause-ms"],
       nodeKillMs: 60_000 / numbers["kills-per-minute"],
       postgresKillMs: 60_000 / numbers["postgres-kills-per-minute"],
     });
     const history = await runRound(plan, {
-      ...{ tree: ownTree, diskMegabytes: 1024 },
+      tree: ownTree,
+      diskMegabytes: 1024,
       // In every fourth round the last service process runs on Deno.
       runtimes: seed % 4 === 2 ? ["node", "deno"] : ["node"],
     });

@@ -21,10 +21,23 @@ export const nonNull = Symbol("any");
 
 /** The compared tables, each with the SQL expression for its rows' key. The omitted tables contain nothing that users see. */
 const tables: Readonly<Record<string, string>> = {
-  ...{ tenant: "slug", campaign: "id", api_key: "id", ip_limit: "network", form: "id", plan: "slug" },
-  ...{ event: "event_id", submission: "event_id", outbox: "event_id", dead_letter: "event_id" },
-  ...{ attempt: "event_id || '/' || number", collision: "id", lead_contact: "event_id", area: "area" },
-  ...{ "actions.route": "id", "actions.effect": "event_id || '/' || route_id", audit: "id" },
+  tenant: "slug",
+  campaign: "id",
+  api_key: "id",
+  ip_limit: "network",
+  form: "id",
+  plan: "slug",
+  event: "event_id",
+  submission: "event_id",
+  outbox: "event_id",
+  dead_letter: "event_id",
+  attempt: "event_id || '/' || number",
+  collision: "id",
+  lead_contact: "event_id",
+  area: "area",
+  "actions.route": "id",
+  "actions.effect": "event_id || '/' || route_id",
+  audit: "id",
 };
 /** Running totals that the service maintains in separate tables. */
 const totals = {
@@ -186,9 +199,17 @@ export function expectedDelivery(before: Rows, after: Rows, hasActions: boolean)
       isBusy ||= Boolean(known?.lease);
       deliveries.push(`${id} ${pathOf(route.address)}`);
       changes.set(key, {
-        ...{ event_id: id, route_id: route.id, effect: route.kind, round: known?.round ?? 0, is_done: true },
-        ...{ attempts: Number(known?.attempts ?? 0) + 1, settled_at: nonNull, reason: null, ...unclaimed },
-        ...{ status: route.kind === "email" ? 250 : 200, answer: nonNull },
+        event_id: id,
+        route_id: route.id,
+        effect: route.kind,
+        round: known?.round ?? 0,
+        is_done: true,
+        attempts: Number(known?.attempts ?? 0) + 1,
+        settled_at: nonNull,
+        reason: null,
+        ...unclaimed,
+        status: route.kind === "email" ? 250 : 200,
+        answer: nonNull,
       });
     }
     // Failed attempts are accepted: another claim may hold an effect, and a busy machine may respond too late.
@@ -221,14 +242,20 @@ export function expectedRemoval(
     const cost = kind === "lead" ? (lead as Row).cost_cents ?? null : null;
     const hasKey = String(space).toLowerCase() === "k";
     changes.set(`event ${id}`, {
-      ...{ ...noContent, idempotency_key: null, dedupe_digest: hasKey ? digest : null, cost_cents: cost },
-      ...{ removed_at: nonNull, removed_by: reason },
+      ...noContent,
+      idempotency_key: null,
+      dedupe_digest: hasKey ? digest : null,
+      cost_cents: cost,
+      removed_at: nonNull,
+      removed_by: reason,
     });
     const submission = rows.get(`submission ${id}`);
     if (submission !== undefined) {
       const isOpen = isHeld(submission) && submission.dismissed_at === null;
       changes.set(`submission ${id}`, {
-        ...{ ...noContact, label: null, labelled_at: null },
+        ...noContact,
+        label: null,
+        labelled_at: null,
         ...(isOpen ? { dismissed_at: nonNull } : {}),
       });
     }

@@ -42,8 +42,16 @@ function plant({ edits }: Bug): string {
 async function findViolations(bug: Bug, seed: number, tree: string): Promise<Violation[]> {
   const { steps, hasActions, hasOperators } = bug;
   const plan = makePlan({
-    ...{ seed, hasActions, hasOperators, runMs: 8_000, nodes: 2, callers: 12, pauseMs: 40, only: steps },
-    ...{ nodeKillMs: 1_500, postgresKillMs: 2_500 },
+    seed,
+    hasActions,
+    hasOperators,
+    runMs: 8_000,
+    nodes: 2,
+    callers: 12,
+    pauseMs: 40,
+    only: steps,
+    nodeKillMs: 1_500,
+    postgresKillMs: 2_500,
   });
   const options = { tree, diskMegabytes: 256, runtimes: ["node"] } as const;
   return check(await runRound(plan, options));

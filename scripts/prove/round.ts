@@ -43,11 +43,13 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
     const repairedAtMs = await repairAll(testEnv);
     // Callers continue until the rules no longer accept a 503.
     await waitUntilRecovered(testEnv);
+    options.report?.("recovered");
     await callers.stop();
     if (operators !== null) await post(operators);
     await killDuringDelivery(testEnv, callers);
     if (operators !== null) await prepare(operators);
     const drained = await drain(testEnv);
+    options.report?.("drained");
     await waitForHealthFigures(testEnv);
     await stopWatching();
     // A roll-up may change the report while it is read.
@@ -57,8 +59,17 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
     if (operators !== null) await work(operators);
     for (const { process } of testEnv.nodes) await process.stop("SIGTERM");
     return {
-      ...{ ...notes, ...drained, nodes: plan.nodes, hasActions: plan.hasActions, attemptsMax, sendTimeoutMs },
-      ...{ exchanges: callers.exchanges, deliveries, repairedAtMs, logs: testEnv.logs(), tables },
+      ...notes,
+      ...drained,
+      nodes: plan.nodes,
+      hasActions: plan.hasActions,
+      attemptsMax,
+      sendTimeoutMs,
+      exchanges: callers.exchanges,
+      deliveries,
+      repairedAtMs,
+      logs: testEnv.logs(),
+      tables,
       counted: await readCounts(testEnv.sql),
       operations: { ...callers.operations, ...operators?.operations },
       modelDifferences: operators && operators.differences,

@@ -149,7 +149,10 @@ export class Sink {
           : String(isChat ? /Event: (\w+)/.exec(body)?.[1] : headers["webhook-id"]),
         tenant,
         route: isTier ? null : path.slice(1),
-        ...{ body, atMs: nowMs(), responseStatus: null, respondedAtMs: null },
+        body,
+        atMs: nowMs(),
+        responseStatus: null,
+        respondedAtMs: null,
         // A getter, because a tenant's secret may be set after its first delivery.
         get isSigned() {
           return isTier || isChat || isSigned(headers, secrets, body);
@@ -179,9 +182,15 @@ export class Sink {
   #receiveMail({ to: [address = ""], raw }: ReceivedMail): void {
     const mailbox = mailboxIn(address);
     this.deliveries.push({
-      ...{ receiver: "mail", eventId: /^Message-ID: <(\w+)/im.exec(raw)?.[1] ?? "", isSigned: true },
-      ...{ tenant: /@(\w+)/.exec(mailbox)?.[1] ?? "", route: mailbox, body: raw },
-      ...{ atMs: nowMs(), responseStatus: 250, respondedAtMs: nowMs() },
+      receiver: "mail",
+      eventId: /^Message-ID: <(\w+)/im.exec(raw)?.[1] ?? "",
+      isSigned: true,
+      tenant: /@(\w+)/.exec(mailbox)?.[1] ?? "",
+      route: mailbox,
+      body: raw,
+      atMs: nowMs(),
+      responseStatus: 250,
+      respondedAtMs: nowMs(),
     });
   }
 

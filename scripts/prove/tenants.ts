@@ -79,7 +79,12 @@ export async function makeTenants(
       limited ? "2001-01-01" : farFuture}
       ) returning id`;
     keys.push({
-      ...{ id: row?.id as number, tenant: owner.slug, text, surface, label, campaign: campaign ?? null },
+      id: row?.id as number,
+      tenant: owner.slug,
+      text,
+      surface,
+      label,
+      campaign: campaign ?? null,
       limit: limited ? (isForms ? { perMinute: 1200, burst: 200 } : { perMinute: 600, burst: 101 }) : null,
     });
   };

@@ -35,6 +35,8 @@ export interface TestEnvOptions {
   readonly diskMegabytes: number;
   /** The runtime of each service process by index; the last one also applies to all further processes. */
   readonly runtimes: readonly ("node" | "deno")[];
+  /** Gets a line for each step of the round, so that a slow machine's progress shows. */
+  readonly report?: (line: string) => void;
 }
 
 /** A service process with its proxy and ports. */
@@ -86,8 +88,16 @@ export class TestEnv {
   readonly listenerPair: CertificateFiles;
   readonly clientPair: CertificateFiles;
   readonly notes: Notes = {
-    ...{ tenants: [], keys: [], healthChecks: [], performed: [], exits: [], revocations: [] },
-    ...{ heartbeats: [], clockSteps: [], starts: [], failedStarts: [] },
+    tenants: [],
+    keys: [],
+    healthChecks: [],
+    performed: [],
+    exits: [],
+    revocations: [],
+    heartbeats: [],
+    clockSteps: [],
+    starts: [],
+    failedStarts: [],
   };
   /** Whether the proof's heartbeat commits are paused. */
   isQuiet = false;
@@ -155,7 +165,9 @@ export class TestEnv {
     await this.sink.open(this.#ports[1] as number);
     const random = seededRandom(plan.seed ^ 0x7e11);
     const { tenants, keys } = await makeTenants(this.sql, {
-      ...{ random, crmUrl: this.sink.url, hasOperators: plan.hasOperators },
+      random,
+      crmUrl: this.sink.url,
+      hasOperators: plan.hasOperators,
     });
     notes.tenants.push(...tenants);
     notes.keys.push(...keys);
@@ -188,7 +200,13 @@ export class TestEnv {
       ...deliverySettings,
     };
     const node: ServiceNode = {
-      ...{ index, proxy, intakePort, formsPort, opsPort, plansPort, clockOffMs: 0 },
+      index,
+      proxy,
+      intakePort,
+      formsPort,
+      opsPort,
+      plansPort,
+      clockOffMs: 0,
       process: new SupervisedProcess({
         tree: options.tree,
         env: {
@@ -234,7 +252,8 @@ export class TestEnv {
       NODE_EXTRA_CA_CERTS: this.authority.certFile,
     };
     return new SupervisedProcess({
-      ...{ tree: this.options.tree, env },
+      tree: this.options.tree,
+      env,
       command: () => [process.execPath, "src/actions/main.ts"],
     });
   }
@@ -242,6 +261,7 @@ export class TestEnv {
   /** Starts a step and returns the function that ends and records it. */
   recordStep(kind: string, node: number | null): (noCommit?: PerformedStep["noCommit"]) => void {
     const fromMs = nowMs();
+    this.options.report?.(kind);
     return (noCommit = null) =>
       void this.notes.performed.push({ kind, node, fromMs, toMs: nowMs(), noCommit });
   }

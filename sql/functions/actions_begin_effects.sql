@@ -1,15 +1,20 @@
 -- Finds an event's routes and claims the effects that are not done. Returns one row per recipient, no row for an unknown
 -- tenant, and one row without an effect if no route receives the event. p_form is '' for a lead.
 --
--- State: done, due (claimed by this call until the lease ends) or busy (claimed under another lease, for busy_ms). The
--- first three columns describe the tenant. A done effect whose route was removed has no address. Settle the lease with
--- actions.settle_effect; otherwise, the effect can be claimed again when the lease has ended.
+-- p_recipe_lease_ms: the lease for a CRM recipe, which makes several requests; by default, p_lease_ms.
+--
+-- State: done, refused (for good), due (claimed by this call until the lease ends), busy (claimed under another lease, for
+-- wait_ms) or waiting (the CRM route is suspended; the event should be sent again after wait_ms). The first three columns
+-- describe the tenant. A done effect whose route was removed has no address. Settle the lease with actions.settle_effect;
+-- otherwise, the effect can be claimed again when the lease has ended.
 create or replace function actions.begin_effects(
-  p_event_id text, p_tenant text, p_source text, p_form text, p_lease uuid, p_lease_ms int
+  p_event_id text, p_tenant text, p_source text, p_form text, p_lease uuid, p_lease_ms int,
+  p_recipe_lease_ms int default null
 )
 returns table (
   sandbox boolean, name text, time_zone text,
-  effect text, route_id int, round int, state text, busy_ms int, address text, secret text, secret_before text
+  effect text, route_id int, round int, state text, wait_ms int, reason text, address text, secret text, secret_before text,
+  recipe json, progress text
 )
 language plpgsql
 security definer
@@ -22,6 +27,10 @@ as $$
 declare
   v_now timestamptz := service_clock();
   v_tenant tenant;
+  -- The suspended CRM route, unless this event tries it.
+  v_waiting_id int;
+  v_reason text;
+  v_wait_ms int;
 begin
   perform ensure_synchronous_commit();
   select t.* into v_tenant from tenant as t where t.slug = p_tenant;
@@ -29,10 +38,21 @@ begin
     return;
   end if;
 
-  -- A concurrent claim of the same effect waits for this row and then sees this lease.
-  insert into actions.effect as e (event_id, route_id, effect, lease, lease_until)
-  select p_event_id, r.id, r.kind, p_lease, v_now + make_interval(secs => p_lease_ms / 1000.0)
+  select w.route_id, w.reason, w.wait_ms into v_waiting_id, v_reason, v_wait_ms
   from actions.routes_for(v_tenant.id, p_source, p_form) as r
+  cross join lateral actions.await_try(v_tenant.id, r.id, p_event_id) as w
+  where r.settings is not null;
+
+  -- A concurrent claim of the same effect waits for this row and then sees this lease.
+  insert into actions.effect as e (event_id, route_id, effect, attempts, lease, lease_until, reason)
+  select
+    p_event_id, r.id, r.kind, (w.route_id is null)::int, case when w.route_id is null then p_lease end,
+    case when w.route_id is null then
+      v_now + make_interval(secs => case when r.settings is null then p_lease_ms else coalesce(p_recipe_lease_ms, p_lease_ms) end / 1000.0)
+    end,
+    w.reason
+  from actions.routes_for(v_tenant.id, p_source, p_form) as r
+  left join (select v_waiting_id, v_reason) as w (route_id, reason) on w.route_id = r.id
   -- A kind with one recipient stays done even if the route was replaced later.
   where r.kind = 'email' or not exists (
     select from actions.effect as d
@@ -40,8 +60,10 @@ begin
   )
   order by r.id
   on conflict (event_id, route_id) do update
-    set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + 1
-    where not e.is_done and (e.lease is null or e.lease_until <= v_now);
+    set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + excluded.attempts,
+      -- The reason belongs to the stored response, if there is one.
+      reason = case when e.settled_at is null then coalesce(excluded.reason, e.reason) else e.reason end
+    where not e.is_done and (e.lease is null or e.lease_until <= v_now) and not e.is_refused;
 
   -- Reads the routes again: a concurrently added route has no effect yet, and the lease of a removed route expires.
   -- Rejected: an array of the routes, which took 30 % more processor time.
@@ -50,11 +72,15 @@ begin
     v_tenant.sandbox, v_tenant.name, v_tenant.time_zone, e.effect, e.route_id, e.round,
     case
       when e.is_done then 'done'
+      when e.is_refused then 'refused'
       when e.lease = p_lease then 'due'
+      when e.lease is null and e.route_id = v_waiting_id then 'waiting'
       when e.effect is not null then 'busy'
     end,
-    (extract(epoch from e.lease_until - v_now) * 1000)::int,
-    r.address, r.secret, case when r.secret_before_until > v_now then r.secret_before end
+    coalesce((extract(epoch from e.lease_until - v_now) * 1000)::int, v_wait_ms),
+    case when e.is_refused then e.reason when e.route_id = v_waiting_id then v_reason end,
+    r.address, r.secret, case when r.secret_before_until > v_now then r.secret_before end,
+    case when r.settings is not null then actions.recipe_of(r) end, e.progress
   from (select) as always
   left join (
     actions.effect as e left join actions.routes_for(v_tenant.id, p_source, p_form) as r on r.id = e.route_id

@@ -1,6 +1,8 @@
 -- Changes a tenant's routes for a source, a form or, if both are empty, all other events. p_changes is an array of
 -- objects, one per kind of destination: kind; addresses, the new list (more than one only for email); clear, to remove
--- the addresses; rotate, to replace the secret; secret, used if a new secret is needed. Omitted kinds are unchanged.
+-- the addresses; rotate, to replace the secret; secret, used if a new secret is needed; recipe, for a CRM recipe, whose name is
+-- the address: version, text, settings, secrets, credential and, because operators change a recipe as a whole, changedFrom: the
+-- changed_at of the recipe that was read, null for none. Omitted kinds are unchanged.
 -- Returns the kinds with a new secret, or null for an unknown tenant.
 --
 -- The audit never contains an address: an email address is personal data, and a URL may contain a token.
@@ -30,11 +32,19 @@ begin
     select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
   );
 
+  if exists (
+    select from json_to_recordset(p_changes) as c (kind text, recipe json)
+    left join unnest(v_before) as r on r.kind = c.kind and r.settings is not null
+    where c.recipe is not null and (c.recipe ->> 'changedFrom')::timestamptz is distinct from r.changed_at
+  ) then
+    raise exception 'the recipe was changed meanwhile' using errcode = 'check_violation', constraint = 'recipe_unchanged';
+  end if;
+
   -- New recipients take the rows of removed ones: a row whose address changes keeps its id, so that done effects stay
   -- done.
   with wanted as (
-    select c.kind, a.address, c.secret
-    from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text)
+    select c.kind, a.address, case when c.recipe is null then c.secret end as secret, c.recipe
+    from json_to_recordset(p_changes) as c (kind text, addresses text[], secret text, recipe json)
     cross join lateral unnest(c.addresses) as a (address)
   ),
   old as (
@@ -51,7 +61,8 @@ begin
   moved as (
     update actions.route as r set
       address = n.address, secret = n.secret, secret_before = null, secret_before_until = null,
-      changed_at = service_clock()
+      settings = n.recipe -> 'settings', secrets = n.recipe -> 'secrets', credential = n.recipe ->> 'credential',
+      recipe = n.recipe ->> 'text', recipe_version = n.recipe ->> 'version', changed_at = service_clock()
     from old as o join new as n on n.kind = o.kind and n.place = o.place
     where r.tenant_id = p_tenant_id and r.id = o.id
   ),
@@ -60,8 +71,12 @@ begin
     using old as o left join new as n on n.kind = o.kind and n.place = o.place
     where r.tenant_id = p_tenant_id and r.id = o.id and n.kind is null
   )
-  insert into actions.route (tenant_id, kind, source, form, address, secret)
-  select p_tenant_id, n.kind, p_source, p_form, n.address, n.secret
+  insert into actions.route (
+    tenant_id, kind, source, form, address, secret, settings, secrets, credential, recipe, recipe_version
+  )
+  select
+    p_tenant_id, n.kind, p_source, p_form, n.address, n.secret, n.recipe -> 'settings', n.recipe -> 'secrets',
+    n.recipe ->> 'credential', n.recipe ->> 'text', n.recipe ->> 'version'
   from new as n left join old as o on o.kind = n.kind and o.place = n.place
   where o.kind is null
   order by n.place;
@@ -79,6 +94,14 @@ begin
   where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind
     and c.rotate and r.secret <> c.secret;
 
+  -- A recipe whose name is unchanged; the settings do not say whether a secret was replaced by an equal one.
+  update actions.route as r set
+    settings = c.recipe -> 'settings', secrets = c.recipe -> 'secrets', credential = c.recipe ->> 'credential',
+    recipe = c.recipe ->> 'text', recipe_version = c.recipe ->> 'version', changed_at = service_clock()
+  from json_to_recordset(p_changes) as c (kind text, recipe json)
+  where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form and r.kind = c.kind and c.recipe is not null
+    and exists (select from unnest(v_before) as b where b.id = r.id and b.address = r.address);
+
   v_after := array(
     select r from actions.route as r where r.tenant_id = p_tenant_id and r.source = p_source and r.form = p_form
   );
@@ -95,11 +118,13 @@ begin
   into v_note, v_is_changed, v_renewed
   from json_to_recordset(p_changes) as c (kind text)
   full join (
-    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    select kind, array_agg(concat(r.address, ' ' || r.credential, r.settings, r.recipe, r.recipe_version) order by r.address) as addresses,
+      max(r.secret) as secret
     from unnest(v_before) as r group by kind
   ) as b using (kind)
   full join (
-    select kind, array_agg(r.address order by r.address) as addresses, max(r.secret) as secret
+    select kind, array_agg(concat(r.address, ' ' || r.credential, r.settings, r.recipe, r.recipe_version) order by r.address) as addresses,
+      max(r.secret) as secret
     from unnest(v_after) as r group by kind
   ) as a using (kind);
 

@@ -23,7 +23,7 @@ create or replace function claim_outbox(
 )
 returns table (
   event_id text, tenant_id int, due_at_ms float8, number int, spent int, is_replay boolean, is_repeat boolean, kind text, tenant text,
-  source text, received_at_ms float8, flags text, lead text, extra text
+  source text, campaign text, received_at_ms float8, flags text, lead text, extra text
 )
 language plpgsql
 security definer
@@ -84,13 +84,14 @@ begin
   )
   select
     c.event_id, c.tenant_id, date_part('epoch', c.due_at) * 1000, c.made, c.spent, c.is_replay,
-    c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, c.slug, k.label,
+    c.is_replay and exists (select from attempt as a where a.event_id = c.event_id and a.outcome = 'delivered'), e.kind, c.slug, k.label, m.slug,
     date_part('epoch', e.received_at) * 1000, array_to_string(e.flags, ','),
     e.lead::text, e.extra
   -- Sorts before joining the content, which the sort would copy.
   from (select * from claimed as c order by c.due_at, c.event_id offset 0) as c
   join event as e on e.event_id = c.event_id and e.lead is not null
   join api_key as k on k.id = e.key_id
+  left join campaign as m on m.id = k.campaign_id
   order by c.due_at, c.event_id;
 end
 $$;

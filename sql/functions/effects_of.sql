@@ -1,9 +1,8 @@
 -- Returns an event's effects for operators, one per recipient: kind, recipient (null if the route was removed or changed
--- later), state waiting | busy (until busy_until) | done | failed, and the last response. While the event is pending, also
--- the effects that have not started.
+-- later), state (actions.effect_state; busy until busy_until), and the last response. While the event is pending, also the
+-- effects that have not started.
 --
--- The service's role cannot read routes. This function returns only a webhook's host, or an email address's first letter
--- and domain; never a path, a token or a secret.
+-- The service's role cannot read routes; this function returns no address or secret (actions.target_of).
 create or replace function effects_of(p_event_id text)
 returns table (
   effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
@@ -15,17 +14,8 @@ set search_path = pg_catalog, public, pg_temp
 as $$
   select
     coalesce(x.effect, a.kind),
-    case
-      when a.changed_at > x.settled_at then null
-      when a.kind = 'email' then regexp_replace(a.address, '^(.).*@', '\1…@')
-      else substring(a.address from '^https://([^/?]+)')
-    end,
-    case
-      when x.is_done then 'done'
-      when x.lease_until > service_clock() then 'busy'
-      when x.settled_at is not null then 'failed'
-      else 'waiting'
-    end,
+    case when a.changed_at > x.settled_at then null else actions.target_of(a) end,
+    actions.effect_state(x),
     x.lease_until, x.status, x.answer, x.reason, coalesce(x.attempts, 0), x.settled_at
   from (
     select e.event_id, e.tenant_id, k.label, coalesce(f.form_key, '') as form_key,

@@ -23,7 +23,7 @@ begin
     where r.kind = coalesce(p.effect, r.kind)
     order by e.event_id, r.id
     on conflict (event_id, route_id) do update
-      set is_done = true, lease = null, lease_until = null, settled_at = excluded.settled_at, reason = null
+      set is_done = true, is_refused = false, lease = null, lease_until = null, settled_at = excluded.settled_at, reason = null
       where not f.is_done
     returning f.event_id
   )

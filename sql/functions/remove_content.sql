@@ -22,7 +22,7 @@ begin
   where s.event_id = any (p_event_id) and s.label is not null;
 
   -- Updates all effects of the events, to wait for an effect that is being settled.
-  update actions.effect as f set reason = null, status = null, answer = null where f.event_id = any (p_event_id);
+  update actions.effect as f set reason = null, status = null, answer = null, progress = null where f.event_id = any (p_event_id);
 end
 $$;
 

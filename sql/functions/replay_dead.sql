@@ -1,5 +1,5 @@
--- Moves dead letters back to the outbox, due at once, and returns the events that were dead. The next refusal makes such
--- an event dead again.
+-- Moves dead letters back to the outbox, due at once, and returns the events that were dead. Effects that were refused for good
+-- are tried again. The next refusal makes such an event dead again.
 create or replace function replay_dead(p_event_id text[]) returns table (event_id text)
 language plpgsql
 set enable_seqscan = off
@@ -23,6 +23,7 @@ begin
   select coalesce(array_agg(r.event_id order by r.event_id), '{}') into v_replayed from removed as r;
 
   if cardinality(v_replayed) > 0 then
+    update actions.effect as f set is_refused = false where f.event_id = any (v_replayed) and f.is_refused;
     insert into outbox_tally (state, delta)
     values ('pending', cardinality(v_replayed)), ('dead', -cardinality(v_replayed));
     perform notify_outbox('');

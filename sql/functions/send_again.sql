@@ -66,7 +66,7 @@ begin
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect)
     and not exists (select from unnest(v_routes) as r where r.id = f.route_id);
   update actions.effect as f
-  set round = f.round + 1, is_done = false, lease = null, lease_until = null,
+  set round = f.round + 1, is_done = false, is_refused = false, progress = null, lease = null, lease_until = null,
     settled_at = null, reason = null, status = null, answer = null
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);
   -- Marks the effects for new recipients of the other kinds as done, so that these recipients get nothing.

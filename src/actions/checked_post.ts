@@ -4,12 +4,13 @@ import { isIP, type OnReadOpts } from "node:net";
 import tls from "node:tls";
 import { type Networks, parseNetworks } from "../http/addresses.ts";
 import { addressRefused, type Failed, type Stage } from "../http/outbound/client_connection.ts";
-import { ConnectionPool, type OutboundRequest } from "../http/outbound/connection_pool.ts";
+import { ConnectionPool, type OutboundRequest, type Target } from "../http/outbound/connection_pool.ts";
 import { mayStart } from "../http/outbound/fair_queue.ts";
-import type { Response } from "../http/outbound/response_parser.ts";
+import { type Response, storedBytesMax } from "../http/outbound/response_parser.ts";
 import { withFallback } from "../store/wait.ts";
 import { DnsCache, type Resolve } from "./dns_cache.ts";
 import {
+  type Failed as FailedOutcome,
   failed,
   failureReason,
   type Outcome,
@@ -59,6 +60,14 @@ interface PostRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A request of any method; `headers` has `Content-Type` if there is a body. */
+export interface CheckedRequest {
+  readonly tenant: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
 /** How long to wait for the response's body after its head; only operators see the body. */
 const bodyWaitMs = 300;
 const retryAfterSecondsMax = 86_400;
@@ -94,7 +103,10 @@ export function openWebhookPool({ mayCall, ca }: WebhookPoolOptions): Connection
     connect: ({ hostname, port }, address, onread) => {
       const options: tls.ConnectionOptions & { onread: OnReadOpts } = {
         // Connects to the checked address, because another lookup could return a different one.
-        ...{ host: address, port, onread, secureContext },
+        host: address,
+        port,
+        onread,
+        secureContext,
         // SNI does not accept IP addresses; the certificate's IP addresses are still verified.
         servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, "") : "",
         // Overrides an environment that disables verification.
@@ -126,7 +138,58 @@ export class CheckedPost {
    * status other than 2xx is a failure, and redirects are not followed. A timeout's reason names its stage: `timeout_name`,
    * `timeout_queue` (the tenant got no connection to the host), `timeout_connect`, `timeout_tls` or `timeout_answer`.
    */
-  async send(address: string, request: PostRequest): Promise<Outcome> {
+  async send(address: string, { tenant, body, headers }: PostRequest): Promise<Outcome> {
+    const target = await this.#resolve(address);
+    if ("kind" in target) return target;
+    const request = {
+      tenant,
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body,
+    };
+    const response = await new Promise<Response | Failed>((resolve) => {
+      let partialResponse: Response | null = null;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const onPartial = (partial: Response, abort: () => void) => {
+        partialResponse = partial;
+        // The rest of the body is not needed and would occupy a connection.
+        timer ??= setTimeout(abort, bodyWaitMs);
+        if (partial.body.length > responseTextBytesMax) resolve(partial);
+      };
+      this.#connections.send({ ...this.#outbound(target, request), onPartial }, (result) => {
+        clearTimeout(timer);
+        // Once the status is known, an incomplete body does not change the outcome.
+        resolve(result.kind === "response" ? result.response : partialResponse ?? result);
+      });
+    });
+    return "kind" in response ? failed(connectionFailureReason(response)) : responseOutcome(response);
+  }
+
+  /**
+   * Sends a request once and returns the response with the first 64 KiB of its body, or a failure with the reasons of
+   * {@linkcode CheckedPost.send}; never rejects.
+   */
+  async request(address: string, request: CheckedRequest): Promise<Response | FailedOutcome> {
+    const target = await this.#resolve(address);
+    if ("kind" in target) return target;
+    const response = await new Promise<Response | Failed>((resolve) => {
+      const onPartial = (partial: Response, abort: () => void) => {
+        if (partial.body.length < storedBytesMax) return;
+        resolve(partial);
+        abort();
+      };
+      // The request may have been read, and a CRM may not recognize a repeat.
+      const outbound = { ...this.#outbound(target, request), onPartial, isRetriedIfLost: false };
+      this.#connections.send(
+        outbound,
+        (result) => resolve(result.kind === "response" ? result.response : result),
+      );
+    });
+    return "kind" in response ? failed(connectionFailureReason(response)) : response;
+  }
+
+  /** Resolves an address to the permitted addresses of its host. */
+  async #resolve(address: string): Promise<CheckedTarget | FailedOutcome> {
     const endsAtMs = performance.now() + this.#options.timeoutMs;
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || url.protocol !== "https:" || url.username !== "" || url.password !== "") {
@@ -145,43 +208,32 @@ export class CheckedPost {
       isPermittedAddress(address, this.#options.allowedNetworks)
     );
     if (addresses.length === 0) return failed("address_refused");
-    const target = { hostname, port: url.port === "" ? 443 : Number(url.port), addresses };
-    const timeoutMs = endsAtMs - performance.now();
-    return await this.#post({ target, tenant: request.tenant, text: requestText(url, request), timeoutMs });
+    return { url, endsAtMs, target: { hostname, port: url.port === "" ? 443 : Number(url.port), addresses } };
   }
 
-  #post(request: OutboundRequest): Promise<Outcome> {
-    return new Promise((resolve) => {
-      let partialResponse: Response | null = null;
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const onPartial = (partial: Response, abort: () => void) => {
-        partialResponse = partial;
-        // The rest of the body is not needed and would occupy a connection.
-        timer ??= setTimeout(abort, bodyWaitMs);
-        if (partial.body.length > responseTextBytesMax) resolve(responseOutcome(partial));
-      };
-      this.#connections.send({ ...request, onPartial }, (result) => {
-        clearTimeout(timer);
-        // Once the status is known, an incomplete body does not change the outcome.
-        if (result.kind === "response") resolve(responseOutcome(result.response));
-        else if (partialResponse === null) resolve(failed(connectionFailureReason(result)));
-        else resolve(responseOutcome(partialResponse));
-      });
-    });
+  #outbound({ url, endsAtMs, target }: CheckedTarget, request: CheckedRequest): OutboundRequest {
+    const timeoutMs = endsAtMs - performance.now();
+    return { target, tenant: request.tenant, text: requestText(url, request), timeoutMs };
   }
 }
 
-function requestText(url: URL, { body, headers = {} }: PostRequest): string {
+interface CheckedTarget {
+  readonly url: URL;
+  /** When the request's time is over. */
+  readonly endsAtMs: number;
+  readonly target: Target;
+}
+
+function requestText(url: URL, { method, body, headers }: CheckedRequest): string {
   const fields = {
     "Host": url.host,
     "Connection": "keep-alive",
     "User-Agent": "lead-intake-service",
-    "Content-Type": "application/json",
-    "Content-Length": String(Buffer.byteLength(body)),
+    ...(body === null ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
     ...headers,
   };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
+  return `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`;
 }
 
 const timeoutReasons = {
@@ -204,13 +256,13 @@ function responseOutcome({ head, body }: Response): Outcome {
   const { status } = head;
   const received = { status, answer: responseText(body) };
   if (status >= 200 && status < 300) return { kind: "done", ...received };
-  const sentAtMs = Date.parse(head.date ?? "");
-  return failed(`http_${status}`, retryAfterSeconds(head.retryAfter, sentAtMs), received);
+  return failed(`http_${status}`, retryAfterSeconds(head), received);
 }
 
 /** Parses `Retry-After`: seconds, or a date relative to the response's `Date`, or to now if that is missing or invalid. */
-function retryAfterSeconds(value: string | null, sentAtMs: number): number | null {
+export function retryAfterSeconds({ retryAfter: value, date }: Response["head"]): number | null {
   if (value === null) return null;
+  const sentAtMs = Date.parse(date ?? "");
   const seconds = /^\s*\d{1,9}\s*$/.test(value)
     ? Number(value)
     : Math.ceil((Date.parse(value) - (Number.isNaN(sentAtMs) ? Date.now() : sentAtMs)) / 1000);

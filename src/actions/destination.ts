@@ -8,8 +8,37 @@ import type { Outcome } from "./outcome.ts";
 export interface Destination {
   /** The name in routes, responses and the log: up to 20 lower-case letters. */
   readonly kind: string;
-  /** Sends the event within the effect's time limit; never rejects. */
+  /** Sends the event; rejects only if the database is unavailable. */
   send(sending: SendRequest): Promise<Outcome>;
+  /** Returns the requests that `send` would make, without making any; absent for destinations without requests. */
+  preview?(sending: SendRequest): Promise<Preview>;
+}
+
+/** Requests as they would be sent, with secrets masked. */
+export interface Preview {
+  readonly requests: readonly PreviewedRequest[];
+  /** Why the list is incomplete; `null` if it is complete. */
+  readonly fault: string | null;
+}
+
+export interface PreviewedRequest {
+  readonly step: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** The values that only the receiver's responses have, and that were made up. */
+  readonly madeUp: readonly string[];
+}
+
+/** A request and its response, with secrets masked. */
+export interface StepReport {
+  readonly step: string;
+  readonly method: string;
+  readonly url: string;
+  readonly status: number | null;
+  readonly answer: string | null;
+  readonly reason: string | null;
 }
 
 /** An event for one destination. */
@@ -23,4 +52,10 @@ export interface SendRequest {
   readonly repeat: number;
   /** Whether the event is from a route test. */
   readonly isTest: boolean;
+  /** What an earlier attempt has finished, as given to `saveProgress`. */
+  readonly progress: string | null;
+  /** Stores what this attempt has finished; rejects if the database is unavailable. */
+  readonly saveProgress: (progress: string) => Promise<void>;
+  /** Receives each request of a recipe. */
+  readonly onStep?: (step: StepReport) => void;
 }

@@ -1,22 +1,60 @@
-/** Implements the destinations: signed webhook (CRM), email, and Slack. */
+/** Implements the destinations: CRM (recipe or signed webhook), email, and Slack. */
 
 import { createHmac } from "node:crypto";
+import { RequestRate } from "../limiter/request_rate.ts";
+import type { TokenStore } from "../store/delivery/tokens.ts";
 import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
+import { type RecipeParts, runRecipe } from "./crm/engine.ts";
+import type { Expressions } from "./crm/expressions.ts";
+import { Tokens } from "./crm/tokens.ts";
 import type { Destination, SendRequest } from "./destination.ts";
 import { contentName, type DeliveredEvent } from "./event.ts";
 import { eventNotification } from "./notification/event.ts";
 import { renderMail } from "./notification/mail.ts";
+import type { Outcome } from "./outcome.ts";
+import { previewRecipe } from "./recipe_preview.ts";
 import type { SendMail } from "./smtp.ts";
 
-export function crmDestination(post: CheckedPost): Destination {
+/** Creates the CRM destination: a recipe, or else a signed webhook. */
+export function crmDestination(post: CheckedPost, recipes: RecipeParts): Destination {
   return {
     kind: "crm",
-    send({ event, route: { address, secrets }, nowMs, isTest }) {
-      const body = webhookBody(event, { isTest });
-      const headers = signatureHeaders(event.eventId, body, secrets, nowMs);
-      return post.send(address, { tenant: event.tenant, body, headers });
+    async send(sending) {
+      const { event, tenant, isTest, route: { recipe }, progress, saveProgress, onStep } = sending;
+      if (recipe !== null) {
+        const report = onStep === undefined ? {} : { onStep };
+        const run = { event, tenant, isTest, route: recipe, progress, saveProgress, ...report };
+        return await runRecipe(run, recipes);
+      }
+      return await sendWebhook(post, sending);
+    },
+    async preview(sending) {
+      const { address, recipe } = sending.route;
+      if (recipe !== null) return await previewRecipe(sending, recipes.expressions);
+      const { body, headers } = webhookRequest(sending);
+      const shown = { ...headers, "webhook-signature": "***" };
+      return {
+        requests: [{ step: "webhook", method: "POST", url: address, headers: shown, body, madeUp: [] }],
+        fault: null,
+      };
     },
   };
+}
+
+/** The statuses with which a webhook refuses an event for good. Source: DECISIONS, section 11 (CRM). */
+const neverAgain = [410, 422];
+
+/** Posts a signed webhook. */
+export async function sendWebhook(post: CheckedPost, sending: SendRequest): Promise<Outcome> {
+  const { event, route: { address } } = sending;
+  const outcome = await post.send(address, { tenant: event.tenant, ...webhookRequest(sending) });
+  if (outcome.kind !== "failed" || !neverAgain.includes(outcome.status ?? 0)) return outcome;
+  return { ...outcome, kind: "refused" };
+}
+
+function webhookRequest({ event, isTest, nowMs, route: { secrets } }: SendRequest) {
+  const body = webhookBody(event, { isTest });
+  return { body, headers: signatureHeaders(event.eventId, body, secrets, nowMs) };
 }
 
 /**
@@ -72,11 +110,18 @@ export function emailDestination(send: SendMail): Destination {
 
 /** Creates the Slack destination. The route's URL is itself the credential. */
 function slackDestination(post: CheckedPost): Destination {
+  const bodyOf = (request: SendRequest) => JSON.stringify({ text: slackText(request), mrkdwn: false });
   return {
     kind: "slack",
     send(request) {
-      const body = JSON.stringify({ text: slackText(request), mrkdwn: false });
-      return post.send(request.route.address, { tenant: request.event.tenant, body });
+      return post.send(request.route.address, { tenant: request.event.tenant, body: bodyOf(request) });
+    },
+    preview(request) {
+      const url = `${new URL(request.route.address).origin}/***`;
+      return Promise.resolve({
+        requests: [{ step: "slack", method: "POST", url, headers: {}, body: bodyOf(request), madeUp: [] }],
+        fault: null,
+      });
     },
   };
 }
@@ -120,12 +165,18 @@ function escapeSlack(text: string): string {
 
 interface DestinationOptions extends CheckedPostOptions {
   readonly sendMail: SendMail;
+  readonly tokens: TokenStore;
+  readonly expressions: Expressions;
+  readonly monotonicMs: () => number;
 }
 
 export function createDestinations(options: DestinationOptions): readonly Destination[] {
+  const { expressions, monotonicMs, timeoutMs: effectTimeoutMs } = options;
   const post = new CheckedPost(options);
+  const tokens = new Tokens({ store: options.tokens, post, effectTimeoutMs, monotonicMs });
+  const rates = new RequestRate();
   return [
-    crmDestination(post),
+    crmDestination(post, { post, expressions, tokens, rates, effectTimeoutMs, monotonicMs }),
     emailDestination(options.sendMail),
     slackDestination(post),
   ];

@@ -48,7 +48,8 @@ export function digestJob(options: DigestJobOptions): Job<boolean> {
         heldLinks.formsUrl + heldLinkPath +
         heldLinkToken({ submissionId, routeId, expiresAtSeconds }, heldLinks.secret));
       const outcome = await sendMail({
-        ...{ tenant, address },
+        tenant,
+        address,
         mail: () => renderMail(digestNotification(digest, releaseLink)),
         id: `digest.${tenant}.${routeId}.${Date.parse(until)}`,
         nowMs: nowMs(),

@@ -9,27 +9,31 @@ import type {
   ClaimedEffect,
   EffectClaims,
   EffectRecord,
+  RecipeRoute,
+  RecordedEffect,
   RouteScope,
   TenantNames,
 } from "../store/delivery/effects.ts";
+import { runTimeoutMs } from "./crm/engine.ts";
 import type { Destination } from "./destination.ts";
 import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { DeliveredEvent } from "./event.ts";
-import { type Done, type Failed, failed, type Outcome, queueTimeout } from "./outcome.ts";
+import { type Done, type Failed, failed, type Outcome, queueTimeout, waiting } from "./outcome.ts";
 
 /** Claims and records effects; each method rejects if the database is unavailable. */
 export interface EffectRecords {
   claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
-    lease: { readonly id: string; readonly ms: number },
+    lease: { readonly id: string; readonly ms: number; readonly recipeMs: number },
   ): Promise<EffectClaims>;
-  settle(claim: Claim, record: EffectRecord): Promise<void>;
+  settle(claim: Claim, record: EffectRecord): Promise<RecordedEffect>;
+  saveProgress(claim: Claim, progress: string): Promise<void>;
 }
 
 export interface EffectRunnerOptions {
   readonly records: EffectRecords;
   readonly destinations: readonly Destination[];
-  /** The time limit for each effect. */
+  /** The time limit for each request, and for each email. */
   readonly effectTimeoutMs: number;
   /** The wall-clock time, for messages. */
   readonly nowMs: () => number;
@@ -52,7 +56,7 @@ const unrecordedMax = 10_000;
 export class EffectRunner {
   readonly #options: EffectRunnerOptions;
   /** Effects that were performed but not recorded, because the database failed. A retry only records them. */
-  readonly #unrecorded = new Map<string, Done>();
+  readonly #unrecorded = new Map<string, { readonly done: Done; readonly recipe: RecipeRoute | null }>();
 
   constructor(options: EffectRunnerOptions) {
     this.#options = options;
@@ -65,7 +69,11 @@ export class EffectRunner {
   async perform(event: DeliveredEvent): Promise<PerformResult> {
     const { records, effectTimeoutMs } = this.#options;
     const lease = randomUUID();
-    const claims = await records.claim(event, { id: lease, ms: effectTimeoutMs + leaseMarginMs });
+    const claims = await records.claim(event, {
+      id: lease,
+      ms: effectTimeoutMs + leaseMarginMs,
+      recipeMs: runTimeoutMs(effectTimeoutMs) + leaseMarginMs,
+    });
     if (claims.kind !== "claimed") return { kind: claims.kind };
     const running = claims.effects.map(async (effect) =>
       [effect.kind, await this.#run(event, { effect, lease, tenant: claims.tenant })] as const
@@ -84,12 +92,14 @@ export class EffectRunner {
     },
   ): Promise<EffectReport> {
     if (effect.state === "done") return "done";
+    if (effect.state === "refused") return { ...failed(effect.reason), kind: "refused" };
+    if (effect.state === "waiting") return waiting(effect.reason, effect.waitMs);
     const { routeId, round } = effect;
     const claim = { eventId: event.eventId, routeId, round, lease };
     const unrecorded = this.#unrecorded.get(claimKey(claim));
-    if (unrecorded !== undefined) return await this.#record(claim, unrecorded);
-    if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.busyMs / 1000)));
-    const { destinations, nowMs, monotonicMs, observe } = this.#options;
+    if (unrecorded !== undefined) return await this.#record(claim, unrecorded.done, unrecorded.recipe);
+    if (effect.state === "busy") return failed("in_progress", Math.max(1, Math.ceil(effect.waitMs / 1000)));
+    const { records, destinations, nowMs, monotonicMs, observe } = this.#options;
     const startedAtMs = monotonicMs();
     const destination = destinations.find(({ kind }) => kind === effect.kind);
     const outcome = await destination?.send({
@@ -99,30 +109,43 @@ export class EffectRunner {
       nowMs: nowMs(),
       repeat: round,
       isTest: false,
+      progress: effect.progress,
+      saveProgress: (progress) => records.saveProgress(claim, progress),
     }) ?? failed("unknown_destination");
     // A kind is unknown if a newer version, which runs alongside this process, added it.
     if (destination !== undefined) {
       const reason = outcome.kind === "done" ? null : outcome.reason;
       observe({ kind: "effect", destination: effect.kind, reason, durationMs: monotonicMs() - startedAtMs });
     }
-    return await this.#record(claim, outcome);
+    const { recipe } = effect.route;
+    // A success that sent nothing says nothing about the CRM.
+    const isSent = recipe !== null && !(outcome.kind === "done" && outcome.isUnsent === true);
+    return await this.#record(
+      claim,
+      outcome,
+      isSent ? { tenant: tenant.slug, changedAt: recipe.changedAt } : null,
+    );
   }
 
-  async #record(claim: Claim, outcome: Outcome): Promise<EffectReport> {
+  async #record(claim: Claim, outcome: Outcome, recipe: RecipeRoute | null): Promise<EffectReport> {
     const { records } = this.#options;
-    const { status = null, answer = null } = outcome;
-    if (outcome.kind === "failed") {
-      await records.settle(claim, { reason: outcome.reason, status, answer });
-      return outcome;
+    const { kind, status = null, answer = null } = outcome;
+    if (kind === "done") {
+      this.#remember(claimKey(claim), outcome, recipe);
+      await records.settle(claim, { outcome: kind, reason: null, status, answer, recipe });
+      this.#unrecorded.delete(claimKey(claim));
+      return "done";
     }
-    this.#remember(claimKey(claim), outcome);
-    await records.settle(claim, { reason: null, status, answer });
-    this.#unrecorded.delete(claimKey(claim));
-    return "done";
+    const { reason } = outcome;
+    const recorded = await records.settle(claim, { outcome: kind, reason, status, answer, recipe });
+    if (recorded.outcome === "waiting" && recorded.waitMs !== null) {
+      return waiting(recorded.reason ?? reason, recorded.waitMs);
+    }
+    return { ...outcome, kind: recorded.outcome === "done" ? kind : recorded.outcome };
   }
 
-  #remember(key: string, done: Done): void {
-    this.#unrecorded.set(key, done);
+  #remember(key: string, done: Done, recipe: RecipeRoute | null): void {
+    this.#unrecorded.set(key, { done, recipe });
     const [oldest = key] = this.#unrecorded.keys();
     if (this.#unrecorded.size > unrecordedMax) this.#unrecorded.delete(oldest);
   }

@@ -9,6 +9,8 @@ export interface DeliveredEvent {
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
+  /** The slug of the key's campaign; empty without one. */
+  readonly campaign: string;
   /** A submission's form key; empty for a lead. */
   readonly form: string;
   /** ISO 8601, UTC. */
@@ -44,11 +46,12 @@ export function parseEvent(
 ): DeliveredEvent | { readonly invalidMember: string } {
   const body = parseObject(text, depthMax);
   if (body === null) return { invalidMember: "body" };
-  const { kind, tenant, source, received_at: receivedAt, attempt, flags } = body;
+  const { kind, tenant, source, campaign, received_at: receivedAt, attempt, flags } = body;
   if (body.event_id !== eventId) return { invalidMember: "event_id" };
   if (kind !== "lead" && kind !== "form") return { invalidMember: "kind" };
   if (!isSlug(tenant)) return { invalidMember: "tenant" };
   if (!isText(source)) return { invalidMember: "source" };
+  if (campaign !== undefined && campaign !== null && !isSlug(campaign)) return { invalidMember: "campaign" };
   if (!isTime(receivedAt)) return { invalidMember: "received_at" };
   if (!Number.isSafeInteger(attempt) || (attempt as number) < 1) return { invalidMember: "attempt" };
   if (!Array.isArray(flags) || !flags.every(isText)) return { invalidMember: "flags" };
@@ -65,6 +68,7 @@ export function parseEvent(
     kind,
     tenant,
     source,
+    campaign: campaign ?? "",
     // The service writes a submission's `extra`; a lead's `extra` is from the sender and untrusted.
     form: kind === "form" && isObject(body.extra) && isText(body.extra.form_key) ? body.extra.form_key : "",
     receivedAt,

@@ -13,7 +13,7 @@ import { namedKinds } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, PerformResult } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
-import { queueTimeout } from "./outcome.ts";
+import { type Failed, queueTimeout } from "./outcome.ts";
 import type { RouteTestResult, TestRequest } from "./route_test.ts";
 
 export interface HandleOptions {
@@ -84,25 +84,44 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** Handles a route test. In its body, `{"tenant","source","form"}`, `source` and `form` are empty for the tenant's own routes. */
+/**
+ * Handles a route test. In its body, `{"tenant","source","form"}`, `source` and `form` are empty for the tenant's own routes. With
+ * `dry_run`, returns the requests without sending any; `event` is then the text of an event as the service delivers it, or null.
+ */
 async function handleTest(exchange: Exchange, { test, log }: HandleOptions): Promise<Reply> {
   const body = await exchange.readBody(bodyBytesMax);
   if (body.kind === "too_large") return jsonReply(413, { error: "body_too_large" });
   const text = body.kind === "complete" ? decode(body.bytes) : null;
-  const { tenant, source, form } = (text === null ? null : parseObject(text, 2)) ?? {};
-  if (typeof tenant !== "string" || typeof source !== "string" || typeof form !== "string") {
+  const parsed = (text === null ? null : parseObject(text, 2)) ?? {};
+  const { tenant, source, form, dry_run: dryRun = false, event_id: eventId = "", event: eventText = null } =
+    parsed;
+  if (
+    typeof tenant !== "string" || typeof source !== "string" || typeof form !== "string" ||
+    typeof dryRun !== "boolean" || typeof eventId !== "string" ||
+    eventText !== null && typeof eventText !== "string"
+  ) {
     return jsonReply(400, { error: "invalid_test" });
   }
+  const event = eventText === null ? null : parseEvent(eventText, eventId);
+  if (event !== null && "invalidMember" in event) return invalidEvent(event.invalidMember);
   try {
-    const tested = await test({ tenant, source, form });
+    const tested = await test({ tenant, source, form, isDryRun: dryRun, event: dryRun ? event : null });
     if (tested.kind === "unknown_tenant") return jsonReply(400, { error: "unknown_tenant" });
+    if (tested.kind === "previewed") {
+      const requests = tested.requests.map(({ madeUp, ...request }) => ({ ...request, made_up: madeUp }));
+      return jsonReply(200, { requests, faults: tested.faults });
+    }
     if (tested.kind !== "tested") return jsonReply(409, { error: tested.kind });
     const { eventId, results } = tested;
     const failures = results.filter(({ outcome }) => outcome === "failed").length;
     log.info("route_test", { tenant, event_id: eventId, sent: results.length, failed: failures });
     return jsonReply(200, {
       event_id: eventId,
-      results: results.map(({ durationMs, ...result }) => ({ ...result, duration_ms: durationMs })),
+      results: results.map(({ durationMs, steps, ...result }) => ({
+        ...result,
+        duration_ms: durationMs,
+        ...(steps.length === 0 ? {} : { steps }),
+      })),
     });
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
@@ -161,17 +180,34 @@ function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport
   const effects = effectStates(reports);
   const failures = [...reports.values()].filter((report) => report !== "done");
   if (failures.length === 0) return jsonReply(200, { event_id: eventId, effects });
-  // Requests the longest wait, because an earlier attempt would fail again.
-  const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  // Requests the longest wait, because an earlier attempt would fail again. Emails and Slack messages do not wait for the CRM.
+  const others = [...reports].flatMap(([kind, report]) =>
+    kind === "crm" || report === "done" ? [] : [report]
+  );
+  const waits = (others.length > 0 ? others : failures).flatMap(({ retryAfterSeconds }) =>
+    retryAfterSeconds ?? []
+  );
   const retryHeaders = waits.length === 0 ? {} : { "Retry-After": String(Math.max(...waits)) };
-  // If no failed effect was started, the delivery loop does not count the attempt.
-  const isStarted = failures.some(({ reason }) => !reason.startsWith(queueTimeout));
-  return jsonReply(424, { error: isStarted ? "effects_failed" : "effects_not_begun", effects }, retryHeaders);
+  return jsonReply(424, { ...undeliveredCode(failures), effects }, retryHeaders);
+}
+
+/** Returns what the delivery loop should do: repeat the event, repeat it without counting the attempt, or give up. */
+function undeliveredCode(failures: readonly Failed[]): { readonly error: string; readonly reason?: string } {
+  const failedOnes = failures.filter(({ kind }) => kind === "failed");
+  if (failedOnes.length > 0) {
+    const isStarted = failedOnes.some(({ reason }) => !reason.startsWith(queueTimeout));
+    return { error: isStarted ? "effects_failed" : "effects_not_begun" };
+  }
+  const waiting = failures.find(({ kind }) => kind === "waiting");
+  return waiting === undefined
+    ? { error: "effects_refused" }
+    : { error: "effects_waiting", reason: waiting.reason };
 }
 
 /** Returns the state of each kind of effect; crm and email are always included. */
 function effectStates(reports: ReadonlyMap<string, EffectReport>): Readonly<Record<string, string>> {
-  const stateOf = (report: EffectReport) => report === "done" ? report : `failed: ${report.reason}`;
+  const stateOf = (report: EffectReport) =>
+    report === "done" ? report : `${report.kind === "waiting" ? "waiting" : "failed"}: ${report.reason}`;
   return Object.fromEntries([
     ...namedKinds.map((kind) => [kind, "none"]),
     ...[...reports].map(([kind, report]) => [kind, stateOf(report)]),

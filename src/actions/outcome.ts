@@ -1,5 +1,7 @@
 /** The outcome of an effect, with the part of the response that operators see. */
 
+import type { EffectOutcome } from "../store/delivery/effects.ts";
+
 export type Outcome = Done | Failed;
 
 export interface ReceivedResponse {
@@ -11,10 +13,13 @@ export interface ReceivedResponse {
 
 export interface Done extends ReceivedResponse {
   readonly kind: "done";
+  /** Whether a recipe's conditions left nothing to send. */
+  readonly isUnsent?: true;
 }
 
 export interface Failed extends ReceivedResponse {
-  readonly kind: "failed";
+  /** `failed` is repeated; `refused` is not; `waiting` is not the event's fault and is repeated until it succeeds. */
+  readonly kind: Exclude<EffectOutcome, "done">;
   /** A code such as `http_503` or `smtp_rejected_550`; never the server's text. */
   readonly reason: string;
   /** The delay that the receiver requested, in whole seconds, at least 1. */
@@ -30,6 +35,11 @@ export function failed(
   received: ReceivedResponse = {},
 ): Failed {
   return { kind: "failed", reason, retryAfterSeconds, ...received };
+}
+
+/** Returns the outcome of an event that should be sent again after a time, without counting the attempt. */
+export function waiting(reason: string, ms: number): Failed {
+  return { ...failed(reason, Math.max(1, Math.ceil(ms / 1_000))), kind: "waiting" };
 }
 
 const reasonsByCode: readonly (readonly [RegExp, string])[] = [
@@ -53,14 +63,12 @@ export function failureReason(error: unknown): string {
     (/^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code.toLowerCase() : "failed");
 }
 
-/** The maximum size of {@linkcode responseText}: enough for an error message, too little for a copy of the lead. */
-export const responseTextBytesMax = 200;
+/** The maximum size of {@linkcode responseText}. Source: DECISIONS, section 11 (Attempts). */
+export const responseTextBytesMax = 2_000;
 
 /**
- * Returns the first 200 bytes of a response's body as one line of text, without an incomplete last character. Control
+ * Returns the first 2,000 bytes of a response's body as one line of text, without an incomplete last character. Control
  * characters become spaces, because terminals interpret them and PostgreSQL rejects NUL.
- *
- * Source: DECISIONS, Decided since (Effects shown to the operator).
  */
 export function responseText(body: Uint8Array): string {
   const decoder = new TextDecoder();

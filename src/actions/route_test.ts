@@ -1,18 +1,23 @@
 /**
- * Tests a tenant's routes: sends a made-up, marked event to each recipient and returns the responses. Stores nothing.
+ * Tests a tenant's routes: sends a made-up, marked event to each recipient and returns the responses, or returns the requests
+ * without sending any. Stores nothing.
  *
- * Source: DECISIONS, Decided since (Webhook test).
+ * Source: DECISIONS, Decided since (Webhook test), and CRM (Commands).
  */
 
-import { randomBytes } from "node:crypto";
 import type { Route, RouteScope, TenantNames, TenantRoutes } from "../store/delivery/effects.ts";
-import type { Destination } from "./destination.ts";
+import type { Destination, PreviewedRequest, SendRequest, StepReport } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
 import { failed } from "./outcome.ts";
+import { sampleEvent } from "./sample.ts";
 
 /** The routes to test: a source's, a form's or, with neither, the tenant's own. */
 export interface TestRequest extends RouteScope {
   readonly tenant: string;
+  /** Whether to return the requests instead of sending them. */
+  readonly isDryRun: boolean;
+  /** The event of a dry run; `null` for a made-up one. */
+  readonly event: DeliveredEvent | null;
 }
 
 export interface RouteTestParts {
@@ -27,7 +32,7 @@ export interface RouteTestParts {
 /** The result for one recipient. */
 export interface RecipientResult {
   readonly effect: string;
-  /** The webhook's host or the email address; never a path, token or secret. */
+  /** The webhook's host, the recipe's name or the email address; never a path, token or secret. */
   readonly target: string;
   readonly outcome: "done" | "failed";
   readonly reason: string | null;
@@ -35,91 +40,78 @@ export interface RecipientResult {
   /** The start of the response, on one line. */
   readonly answer: string | null;
   readonly durationMs: number;
+  /** The requests of a recipe, with their responses. */
+  readonly steps: readonly StepReport[];
 }
 
 export type RouteTestResult =
   | { readonly kind: Exclude<TenantRoutes["kind"], "routes"> }
-  | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly RecipientResult[] };
+  | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly RecipientResult[] }
+  | {
+    readonly kind: "previewed";
+    readonly requests: readonly PreviewedRequest[];
+    readonly faults: readonly string[];
+  };
 
-/** Sends a test event to all recipients concurrently. Rejects if the database is unavailable. */
+/** Sends a test event to all recipients concurrently, or previews the requests. Rejects if the database is unavailable. */
 export async function testRoutes(request: TestRequest, parts: RouteTestParts): Promise<RouteTestResult> {
   const routes = await parts.routesOf(request.tenant, request);
   if (routes.kind !== "routes") return routes;
-  const event = createTestEvent(request, parts.nowMs());
-  const results = routes.routes.map((route) => sendTest(event, { route, tenant: routes.tenant, parts }));
+  const event = request.event ?? sampleEvent(request, parts.nowMs());
+  const { tenant } = routes;
+  if (request.isDryRun) {
+    const previews = await Promise.all(routes.routes.map((route) =>
+      findDestination(parts, route)?.preview?.(
+        sendRequest(event, { route, tenant, parts, isTest: request.event === null }),
+      )
+    ));
+    const found = previews.filter((preview) => preview !== undefined);
+    return {
+      kind: "previewed",
+      requests: found.flatMap(({ requests }) => requests),
+      faults: found.flatMap(({ fault }) => fault ?? []),
+    };
+  }
+  const results = routes.routes.map((route) => sendTest(event, { route, tenant, parts }));
   return { kind: "tested", eventId: event.eventId, results: await Promise.all(results) };
 }
 
-async function sendTest(
+interface TestRoute {
+  readonly route: Route;
+  readonly tenant: TenantNames;
+  readonly parts: RouteTestParts;
+}
+
+function findDestination({ destinations }: RouteTestParts, { kind }: Route): Destination | undefined {
+  return destinations.find((destination) => destination.kind === kind);
+}
+
+function sendRequest(
   event: DeliveredEvent,
-  { route, tenant, parts }: {
-    readonly route: Route;
-    readonly tenant: TenantNames;
-    readonly parts: RouteTestParts;
-  },
-): Promise<RecipientResult> {
-  const { destinations, nowMs, monotonicMs } = parts;
-  const startedAtMs = monotonicMs();
-  const destination = destinations.find(({ kind }) => kind === route.kind);
-  const outcome = await destination?.send({
-    event,
-    route,
-    tenant,
-    nowMs: nowMs(),
-    repeat: 0,
-    isTest: true,
-  }) ?? failed("unknown_destination");
+  { route, tenant, parts, isTest }: TestRoute & { readonly isTest: boolean },
+): SendRequest {
+  const saveProgress = () => Promise.resolve();
+  return { event, route, tenant, nowMs: parts.nowMs(), repeat: 0, isTest, progress: null, saveProgress };
+}
+
+async function sendTest(event: DeliveredEvent, test: TestRoute): Promise<RecipientResult> {
+  const { route, parts } = test;
+  const startedAtMs = parts.monotonicMs();
+  const steps: StepReport[] = [];
+  const request = {
+    ...sendRequest(event, { ...test, isTest: true }),
+    onStep: (step: StepReport) => void steps.push(step),
+  };
+  const outcome = await findDestination(parts, route)?.send(request) ?? failed("unknown_destination");
   const { status = null, answer = null } = outcome;
   return {
     effect: route.kind,
     target: route.address.startsWith("https:") ? new URL(route.address).host : route.address,
-    outcome: outcome.kind,
-    reason: outcome.kind === "failed" ? outcome.reason : null,
+    outcome: outcome.kind === "done" ? "done" : "failed",
+    reason: outcome.kind === "done" ? null : outcome.reason,
     status,
     answer,
-    durationMs: Math.round(monotonicMs() - startedAtMs),
-  };
-}
-
-const testNote = "This is a test of the route by the operator. No reply is needed.";
-
-/** Creates an event with an undeliverable email address and, for a lead, a fictional phone number. */
-function createTestEvent({ tenant, source, form }: TestRequest, nowMs: number): DeliveredEvent {
-  const common = {
-    // The prefix distinguishes this id from those of real events, which start with hexadecimal digits.
-    eventId: `test${randomBytes(17).toString("hex")}`,
-    tenant,
-    source: source === "" ? "route-test" : source,
-    form,
-    receivedAt: new Date(nowMs).toISOString(),
-    attempt: 1,
-    flags: [],
-  };
-  const email = "test@example.com";
-  if (form !== "") {
-    return {
-      ...common,
-      kind: "form",
-      content: JSON.stringify({ name: "Test Lead", email, message: testNote }),
-      extra: JSON.stringify({ form_key: form, attribution: {} }),
-    };
-  }
-  return {
-    ...common,
-    kind: "lead",
-    content: JSON.stringify({
-      first_name: "Test",
-      last_name: "Lead",
-      phone: "+15035550100",
-      email,
-      city: "Portland",
-      state: "OR",
-      zip: "97201",
-      country: "US",
-      project_area: "kitchen",
-      project_service: "remodel",
-      project_details: testNote,
-    }),
-    extra: "{}",
+    durationMs: Math.round(parts.monotonicMs() - startedAtMs),
+    steps,
   };
 }

@@ -15,16 +15,20 @@ import { metricsType } from "../observe/metrics_text.ts";
 import { addProcessMeters } from "../observe/process.ts";
 import { addressUrl } from "../service/listeners.ts";
 import { type Job, repeat } from "../service/repeat.ts";
+import { clocks } from "../process/deadline_thread.ts";
 import type { Running } from "../process/run.ts";
 import type { Health } from "../process/supervise.ts";
 import { listenAddressFault, resolveTarget } from "../settings/listen_targets.ts";
 import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
+import { TokenStore } from "../store/delivery/tokens.ts";
 import { describeError, Pool } from "../store/pool.ts";
 import { Primary } from "../store/primary.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import type { ActionsConfig } from "./config.ts";
+import { runTimeoutMs } from "./crm/engine.ts";
+import { Expressions } from "./crm/expressions.ts";
 import { createDestinations } from "./destinations.ts";
 import { digestJob } from "./digests.ts";
 import { createResolver } from "./dns_cache.ts";
@@ -80,7 +84,7 @@ const poolConnectionsMax = 8;
 
 const connectionsMax = 1_000;
 const bodyTimeoutMs = 20_000;
-// Processing an event takes at most an effect's time limit plus three statements.
+// Processing an event takes at most the time limit of an effect or recipe plus three statements.
 const statementsMs = 3 * statementTimeoutMs;
 
 const requestIdOptions = {
@@ -111,7 +115,8 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
       config.mail === null ? null : { ...config.mail, timeoutMs: config.effectTimeoutMs },
     );
     const reporting = createReporting(log);
-    const parts = { store: new EffectStore(pool), sendMail, pool, reporting };
+    const expressions = new Expressions(clocks);
+    const parts = { store: new EffectStore(pool), sendMail, pool, reporting, expressions };
     const listener = await openListener(config, parts, log);
     const metrics = await openMetrics(config, reporting).catch(async (error) => {
       await listener.close(0);
@@ -130,6 +135,7 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
         void healthCheckJob.stop();
         await Promise.all([listener.close(graceMs), stopDigests()]);
         await metrics?.close(0);
+        expressions.close();
         await pool.close();
       },
     };
@@ -149,6 +155,7 @@ interface Parts {
   readonly sendMail: SendMail;
   readonly pool: Pool;
   readonly reporting: Reporting;
+  readonly expressions: Expressions;
 }
 
 function startDigests(
@@ -167,7 +174,7 @@ function startDigests(
 
 function openListener(
   config: ActionsConfig,
-  { store, sendMail, reporting: { meters, observe } }: Parts,
+  { store, sendMail, pool, expressions, reporting: { meters, observe } }: Parts,
   log: Log,
 ): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks } = config;
@@ -178,6 +185,9 @@ function openListener(
     sendMail,
     timeoutMs: effectTimeoutMs,
     resolve: createResolver(),
+    tokens: new TokenStore(pool),
+    expressions,
+    monotonicMs,
   });
   meters.initialize(destinations.map(({ kind }) => kind));
   const effects = new EffectRunner({
@@ -210,7 +220,7 @@ function openListener(
     bounds: {
       connectionsMax,
       idleTimeoutMs,
-      requestTimeoutMs: bodyTimeoutMs + effectTimeoutMs + statementsMs,
+      requestTimeoutMs: bodyTimeoutMs + runTimeoutMs(effectTimeoutMs) + statementsMs,
     },
   });
 }

@@ -4,20 +4,26 @@ import { parseArgs } from "node:util";
 import type { Environment } from "#src/settings/reader.ts";
 import type { Pool } from "#src/store/pool.ts";
 
-/** An invalid command line; exit status 2. The message, the details and the command's usage are printed to stderr. */
+/** An invalid command line; exit status 2. The message and the command's usage are printed to stderr. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  readonly details: readonly string[];
-
-  constructor(message: string, details: readonly string[] = []) {
-    super(message);
-    this.details = details;
-  }
 }
 
-/** A command that cannot be carried out; exit status 1. The message states the cause and, if there is one, the remedy. */
+/**
+ * A command that cannot be carried out; exit status 1. The message states the cause and, if there is one, the remedy. The
+ * details are printed below it, one a line.
+ */
 export class Refused extends Error {
   override readonly name = "Refused";
+  readonly details: readonly string[];
+
+  constructor(
+    message: string,
+    { details = [], ...options }: ErrorOptions & { readonly details?: readonly string[] } = {},
+  ) {
+    super(message, options);
+    this.details = details;
+  }
 }
 
 /** The result of a command; `text` or, with `--json`, `json` is printed. */
@@ -38,6 +44,8 @@ export interface OptionRule {
   readonly required?: true;
   /** Whether the option is repeatable; see `Input.options`. */
   readonly isRepeatable?: true;
+  /** The values that a shell completes, besides those in `value`. */
+  readonly completions?: readonly string[];
   readonly description: string;
 }
 
@@ -46,6 +54,8 @@ export interface Command {
   readonly words: string;
   /** The names of the positional arguments; `…` after the last one makes it repeatable, brackets make it optional. */
   readonly positionals?: readonly string[];
+  /** The values of the first positional argument that a shell completes. */
+  readonly completions?: readonly string[];
   readonly options?: Readonly<Record<string, OptionRule>>;
   /** One line, shown in the overview and in the command's help. */
   readonly summary: string;
@@ -156,7 +166,9 @@ export function parseInput(command: Command, argv: readonly string[]): Input {
     throw new UsageError(`${missing.replace("…", "")} is missing`);
   }
   if (positionals.length > names.length && names.at(-1)?.includes("…") !== true) {
-    throw new UsageError(`Unexpected argument: ${positionals[names.length]}`);
+    // An argument after --secret NAME may be the secret.
+    const shown = Object.hasOwn(rules, "secret") ? "" : `: ${positionals[names.length]}`;
+    throw new UsageError(`Unexpected argument${shown}`);
   }
   const absent = Object.entries(rules)
     .filter(([name, rule]) => rule.required === true && values[name] === undefined)

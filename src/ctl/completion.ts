@@ -41,13 +41,17 @@ function candidates(commands: readonly Command[], line: readonly string[]): read
     word.startsWith("--") ? command.options?.[word.slice(2)]?.value : undefined;
   const option = before.at(-1) ?? "";
   const value = placeholderOf(option);
-  if (value !== undefined) return option === "--tenant" ? "tenants" : alternatives(value);
+  if (value !== undefined) {
+    const { completions = [] } = command.options?.[option.slice(2)] ?? {};
+    return option === "--tenant" ? "tenants" : [...completions, ...alternatives(value)];
+  }
   if (line.at(-1)?.startsWith("-")) {
     return [...Object.keys(command.options ?? {}), "json", "help"].map((name) => `--${name}`);
   }
   const values = before.filter((word, index) => !word.startsWith("-") && placeholderOf(before[index - 1]));
   const position = names.length - values.length - command.words.split(" ").length;
   const placeholder = command.positionals?.[position] ?? "";
+  if (position === 0 && command.completions !== undefined) return command.completions;
   return expectsTenant(command, placeholder) ? "tenants" : alternatives(placeholder);
 }
 

@@ -217,9 +217,9 @@ export const doctorCommands = (context: CommandContext): readonly Command[] => [
     },
   },
   summary: "Check everything that the service needs, and show how to fix each problem",
-  notes: `Checks settings, certificates, database, durability, migrations, grants, backup, actions tier, mail
-server, digest links and disk, in parallel, each for at most 10 seconds. Nothing is changed, no email
-is sent, and no password is shown. Exit 0: no check failed; there may be warnings.
+  notes: `Checks settings, certificates, database, durability, migrations, grants, backup, actions tier, CRM
+routes, mail server, digest links and disk, in parallel, each for at most 10 seconds. Nothing is
+changed, nothing is sent, and no password is shown. Exit 0: no check failed; there may be warnings.
 
 ctl doctor --settings /etc/lead-intake/intake.env --settings /etc/lead-intake/actions.env`,
   prepare: needsNoStore,

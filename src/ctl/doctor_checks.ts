@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { ActionsConfig } from "#src/actions/config.ts";
+import { shippedNames } from "#src/actions/crm/shipped.ts";
 import { verifyMailServer } from "#src/actions/smtp.ts";
 import { isLoopbackHostname } from "#src/http/addresses.ts";
 import { chainProblem, parseChain } from "#src/http/tls_files.ts";
@@ -13,11 +14,20 @@ import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { parseDatabaseUrl } from "#src/store/address.ts";
 import { classifyStoreFailure, describeStoreFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
+import {
+  readRouteStates,
+  routeCommand,
+  type RouteState,
+  secretsCommand,
+  type SuspendedRoute,
+  suspensionTexts,
+} from "#src/store/operator/route_states.ts";
 import { listTenants } from "#src/store/operator/tenants.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { readRelease, readSchemaState, tooOldMessage } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
 import { requestActions } from "./actions_request.ts";
+import { isRecipeChanged } from "./recipe.ts";
 import { counted } from "./terminal.ts";
 
 export interface Finding {
@@ -404,6 +414,59 @@ function actionsTierFix(code: string): string {
   return "check ACTIONS_URL and the network";
 }
 
+// Enough for the message in a CRM's error.
+const quoteMax = 300;
+
+/** Reports the suspended CRM routes, and the routes whose shipped recipe an upgrade has changed. */
+async function crmRoutes(_: ServerFacts, pool: Pool, { database }: CheckInput): Promise<Finding[]> {
+  if (database?.name !== "DATABASE_URL") return [warning("not checked: needs DATABASE_URL")];
+  const routes = await readRouteStates(pool, null);
+  const findings = routes.flatMap((route) => {
+    const { recipeVersion: version, suspension } = route;
+    const isChanged = version !== null && isRecipeChanged(route.target, { text: null, version });
+    return [
+      ...(suspension === null ? [] : [suspendedRoute({ ...route, suspension })]),
+      ...(isChanged ? [changedRecipe(route)] : []),
+    ];
+  });
+  if (findings.length > 0 || routes.length === 0) return findings;
+  return [ok(`${counted(routes.length, "CRM recipe")}, none suspended`)];
+}
+
+function changedRecipe(route: RouteState): Finding {
+  if (!shippedNames.includes(route.target)) {
+    const text = `${routeName(route)}: this release has no such recipe, so the leads wait`;
+    return failure(text, `ctl crm list; then ${routeCommand(route)} --crm NAME`);
+  }
+  return warning(
+    `${routeName(route)}: an upgrade changed this recipe since it was set`,
+    `${routeCommand(route)} --test --dry-run shows what it sends now; then set it again`,
+  );
+}
+
+function routeName({ tenant, source, form, target }: RouteState): string {
+  const scope = form !== "" ? `, form ${form}` : source !== "" ? `, source ${source}` : "";
+  return `${tenant} (${target}${scope})`;
+}
+
+function suspendedRoute(route: SuspendedRoute): Finding {
+  const { tenant, last, suspension: { reason, since, waiting } } = route;
+  const count = `${counted(waiting.count, "lead")}${waiting.isMore ? " or more" : ""}`;
+  const quote = [...last?.answer ?? ""].slice(0, quoteMax).join("");
+  const response = last === null
+    ? ""
+    : `; its response to ${last.eventId}: ${[last.status, quote].filter((part) => part !== null).join(" ")}`;
+  const dryRun = last === null ? "" : `ctl tenant route ${tenant} --test --dry-run --event ${last.eventId}; `;
+  return failure(
+    `${routeName(route)}: the CRM ${suspensionTexts[reason]}; since ${since}, ${count} waiting${response}`,
+    reason === "crm_unauthorized"
+      ? secretsCommand(route)
+      : `${dryRun}then correct the cause in the CRM, or ${
+        routeCommand(route)
+      } --set NAME=VALUE; ctl dead replay --all --tenant ${tenant}`,
+  );
+}
+
 async function mailServer({ actions, environment }: CheckInput): Promise<Finding[]> {
   if (actions === null) return [warning("not checked: needs the settings of the actions process")];
   const { mail } = actions;
@@ -517,6 +580,7 @@ export const checks: readonly Check[] = [
   { name: "Grants", run: ifReachable(grants) },
   { name: "Backup", run: ifReachable(backup) },
   { name: "Actions tier", run: actionsTier },
+  { name: "CRM routes", run: ifReachable(crmRoutes) },
   { name: "Mail server", run: mailServer },
   { name: "Digest links", run: digestLinks },
   { name: "Disk", run: disk },

@@ -19,6 +19,7 @@ import {
   readEvents,
   removalKind,
   removedJson,
+  shownStatus,
   type StoredEvent,
   summaryJson,
   verdictJson,
@@ -27,6 +28,7 @@ import { explainStored } from "#src/forms/learning.ts";
 import { lessonWeights } from "#src/forms/spam/lessons.ts";
 import type { Lessons } from "#src/forms/spam/model.ts";
 import { readLessons } from "#src/store/jobs/spam_learning.ts";
+import { crmWaitTexts } from "#src/store/operator/route_states.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { listCommand } from "./list.ts";
@@ -70,7 +72,8 @@ function formatTime(iso: string): string {
 }
 
 function attemptText(attempt: Attempt): string {
-  const { outcome, status, reason, durationMs } = attempt;
+  const { outcome, reason, durationMs } = attempt;
+  const status = shownStatus(attempt);
   const details = [status === null ? "" : `status ${status}`, reason ?? ""].filter((part) => part !== "");
   const what = outcome === "lost" ? "lost, because its process ended" : outcome;
   return [
@@ -91,8 +94,9 @@ function nextStep({ eventId, tenant, delivery }: StoredEvent): [string, string][
           `tenant ${tenant} has no route for it (no_route); it is sent as soon as you add one`,
         ]];
       }
-      const why = delivery.reason === null ? "" : ` (${delivery.reason})`;
-      return [[formatTime(delivery.dueAt), `attempt ${number} is due${why}`]];
+      const meaning = crmWaitTexts[delivery.reason ?? ""];
+      const why = [delivery.reason, meaning].filter((part) => part != null).join(": ");
+      return [[formatTime(delivery.dueAt), `attempt ${number} is due${why === "" ? "" : ` (${why})`}`]];
     }
     case "sending":
       return [[

@@ -11,7 +11,9 @@ const listedMax = 10_000;
 
 /** Returns the refusal for the slug of a tenant that does not exist. */
 export function noSuchTenant(slug: string): Refused {
-  return new Refused(`There is no tenant ${slug}; see ctl tenant list`);
+  return new Refused(
+    `There is no tenant ${slug}; ctl tenant list shows them, ctl tenant add ${slug} adds it`,
+  );
 }
 
 /**

@@ -3,7 +3,8 @@
  *
  * Exit status 0: done; 1: refused, not found, failures (of a check or a route test), or the store is unavailable; 2: usage
  * error. Chosen: a value that is always invalid (a slug with a space) is a usage error; one that conflicts with the store (a
- * slug that is in use) is refused. Results are printed to stdout and messages to stderr, also with `--json`.
+ * slug that is in use) or with a CRM recipe is refused, and so is an unusable file. Results are printed to stdout and messages
+ * to stderr, also with `--json`.
  */
 
 import { hostname, userInfo } from "node:os";
@@ -30,6 +31,7 @@ import { keyCommands } from "./key.ts";
 import { leadCommands } from "./lead.ts";
 import { planCommands } from "./plan.ts";
 import { restoredCommands } from "./restored.ts";
+import { crmCommands } from "./recipe.ts";
 import { routeCommands } from "./route.ts";
 import { campaignCommands, tenantCommands } from "./tenant.ts";
 import { renderJson, safe } from "./terminal.ts";
@@ -105,6 +107,7 @@ function allCommands(context: CommandContext): readonly Command[] {
   const commands: readonly Command[] = [
     ...tenantCommands,
     ...routeCommands(context),
+    ...crmCommands,
     ...campaignCommands,
     ...keyCommands,
     ...vocabularyCommands,
@@ -160,10 +163,12 @@ async function runCommand(
     const run = command.prepareWithoutStore?.(input) ?? withStore(context, command.prepare(input));
     return toOutcome(await run(), input);
   } catch (error) {
-    if (error instanceof Refused) return { status: 1, stderr: safe(error.message) };
+    if (error instanceof Refused) {
+      const lines = [error.message, ...error.details.map((detail) => `  ${detail}`)];
+      return { status: 1, stderr: lines.map(safe).join("\n") };
+    }
     if (!(error instanceof UsageError)) throw error;
-    const lines = [error.message, ...error.details.map((detail) => `  ${detail}`)];
-    return { status: 2, stderr: [...lines.map(safe), usageLine(command)].join("\n") };
+    return { status: 2, stderr: `${safe(error.message)}\n${usageLine(command)}` };
   }
 }
 

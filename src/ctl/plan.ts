@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { limits } from "#src/contract/limits.ts";
 import { intervals } from "#src/contract/plans.ts";
-import { type Command, Refused, UsageError } from "./command.ts";
+import { type Command, Refused } from "./command.ts";
 import { dollars, JsonText, safe, shortTime } from "./terminal.ts";
 import { isSlug, parseSlug } from "./values.ts";
 import {
@@ -151,7 +151,7 @@ function readBytes(file: string): Uint8Array {
   try {
     return readFileSync(file === "-" ? stdin : file);
   } catch (error) {
-    throw new UsageError(`${file} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
+    throw new Refused(`${file} cannot be read (${(error as { code?: string }).code ?? "unknown cause"})`);
   }
 }
 
@@ -169,7 +169,7 @@ const put: Command = {
     const reader = new PlanReader();
     const plans = reader.readFile(bytes);
     if (reader.faults.length > 0) {
-      throw new UsageError(`${input.first}:`, reader.faults);
+      throw new Refused(`${input.first} is not valid; no plan was changed:`, { details: reader.faults });
     }
     return async (pool) => {
       const changes = await putPlans(pool, plans);

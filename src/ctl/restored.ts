@@ -50,7 +50,11 @@ const auditCommitLagMs = 60_000;
 /** @throws {Refused} if a file cannot be read */
 async function readEvidence(files: readonly string[], point: string): Promise<Evidence> {
   const evidence: Evidence = {
-    ...{ logSince: null, hasDroppedLines: false, deliveries: new Map(), acknowledged: [], auditRows: [] },
+    logSince: null,
+    hasDroppedLines: false,
+    deliveries: new Map(),
+    acknowledged: [],
+    auditRows: [],
   };
   for (const file of files) {
     try {
@@ -186,7 +190,12 @@ async function examine(
     ]),
   ];
   return {
-    ...{ point, waiting, waitingDone, done, possibleRepeats, warnings },
+    point,
+    waiting,
+    waitingDone,
+    done,
+    possibleRepeats,
+    warnings,
     lost: await findLostPosts(pool, evidence),
     operations: await undoneOperations(pool, evidence.auditRows),
   };
@@ -273,7 +282,11 @@ async function apply(pool: Pool, findings: Findings): Promise<Repairs> {
     } else if (redo !== null && await eraseAgain(pool, redo)) erased += 1;
   }
   const counts = {
-    ...{ waiting: findings.waiting, noted, held: held.length, revoked: revoked.length, erased },
+    waiting: findings.waiting,
+    noted,
+    held: held.length,
+    revoked: revoked.length,
+    erased,
     lost: countPosts(findings.lost),
   };
   await auditRestore(pool, { point: findings.point, counts });
@@ -363,11 +376,18 @@ function reply(findings: Findings, applied: Repairs | null): Reply {
       done: [...Map.groupBy(done, ({ eventId }) => eventId)]
         .map(([eventId, effects]) => ({ event_id: eventId, effects: effects.map(({ effect }) => effect) })),
       may_repeat: possibleRepeats.map(({ eventId, tenant, receivedAt, attempts, reason }) => ({
-        ...{ event_id: eventId, tenant, received_at: receivedAt, attempts_made: attempts, reason },
+        event_id: eventId,
+        tenant,
+        received_at: receivedAt,
+        attempts_made: attempts,
+        reason,
       })),
       lost,
       operations: operations.map(({ at, actor, action, subject, detail, redo }) => ({
-        ...{ at, actor, action, subject },
+        at,
+        actor,
+        action,
+        subject,
         detail: detail === null ? null : new JsonText(detail),
         again: redo?.kind ?? null,
       })),

@@ -1,7 +1,6 @@
 /** Defines `ctl tenant route`. */
 
 import { randomBytes } from "node:crypto";
-import { requestActions } from "./actions_request.ts";
 import {
   type Command,
   type CommandContext,
@@ -13,12 +12,14 @@ import {
 } from "./command.ts";
 import { labelLengthMax } from "./key.ts";
 import { requireTenant } from "./list.ts";
-import { record, safe, table } from "./terminal.ts";
+import { parseRecipeOptions, recipeJson, type RecipeOptions, recipeText, resolveRecipe } from "./recipe.ts";
+import { dryRun, testRoute } from "./route_test_command.ts";
+import { counted, record, safe } from "./terminal.ts";
 import { parseChoice, parseLine } from "./values.ts";
-import type { Environment } from "#src/settings/reader.ts";
+import { shippedNames } from "#src/actions/crm/shipped.ts";
 import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";
+import { readRouteStates } from "#src/store/operator/route_states.ts";
 import {
-  auditRouteTest,
   changeRoute,
   type DestinationChange,
   hasScope,
@@ -26,8 +27,6 @@ import {
   routesMax,
   type StoredRoute,
 } from "#src/store/delivery/routes.ts";
-import { effectName } from "#src/store/operator/event_effects.ts";
-import type { Pool } from "#src/store/pool.ts";
 
 /** A kind of destination, and the option that sets its addresses; the value `none` removes them. */
 interface DestinationOption extends OptionRule {
@@ -149,9 +148,11 @@ function routesText(tenant: string, routes: readonly StoredRoute[]): string {
 }
 
 function pairs(routes: readonly StoredRoute[], scope: RouteScope): [string, string][] {
-  return destinationsOf(routes, scope).map(({ label, kind, addresses }) => [
+  return destinationsOf(routes, scope).map(({ label, kind, addresses, recipe }) => [
     label,
-    addresses.length === 0
+    recipe !== null
+      ? recipeText(addresses[0] ?? "", recipe)
+      : addresses.length === 0
       ? isTenantScope(scope) ? "-" : "inherited"
       : addresses.map((address) => displayAddress(kind, address)).join(", "),
   ]);
@@ -161,7 +162,8 @@ function pairs(routes: readonly StoredRoute[], scope: RouteScope): [string, stri
 function routesJson(routes: readonly StoredRoute[]): Readonly<Record<string, unknown>> {
   const members = (scope: RouteScope) =>
     Object.fromEntries(
-      destinationsOf(routes, scope).map(({ option, kind, addresses, isList }) => {
+      destinationsOf(routes, scope).map(({ option, kind, addresses, isList, recipe }) => {
+        if (recipe !== null) return [kind, recipeJson(addresses[0] ?? "", recipe)];
         const shown = addresses.map((address) => displayAddress(kind, address));
         return [option.replaceAll("-", "_"), isList === true ? shown : shown[0] ?? null];
       }),
@@ -184,109 +186,8 @@ function destinationsOf(routes: readonly StoredRoute[], scope: RouteScope) {
       one.kind === kind && one.source === scope.source && one.form === scope.form
     );
     if (found === undefined && !always.includes(kind)) return [];
-    return [{ ...destination, option, addresses: found?.addresses ?? [] }];
+    return [{ ...destination, option, addresses: found?.addresses ?? [], recipe: found?.recipe ?? null }];
   });
-}
-
-/**
- * Returns the settings with which the service reaches the actions process: from the environment, or else from the
- * `npm start` running on this machine.
- *
- * @throws {Refused} if neither has them
- */
-function findActionsSettings({ environment, developmentSettings }: CommandContext): Environment {
-  const found = [environment, developmentSettings()].find((from) => from?.ACTIONS_URL?.trim());
-  if (found) return found;
-  throw new Refused(
-    "ACTIONS_URL is not set, and no npm start with an actions process is running here. Set it, ACTIONS_CA_FILE, " +
-      "ACTIONS_CLIENT_CERT_FILE and ACTIONS_CLIENT_KEY_FILE to the service's values",
-  );
-}
-
-/** The result for one recipient. */
-interface TestResult {
-  readonly effect: string;
-  readonly target: string;
-  readonly outcome: "done" | "failed";
-  readonly reason: string | null;
-  readonly status: number | null;
-  readonly answer: string | null;
-  readonly duration_ms: number;
-}
-
-/** The response of the actions process to a test. */
-interface TestResponse {
-  readonly event_id?: string;
-  readonly results?: readonly TestResult[];
-  readonly error?: unknown;
-}
-
-// Greater than the maximum effect timeout, which the actions process enforces.
-const timeoutMs = 130_000;
-
-/** @throws {Refused} if there is no response, or it is not JSON */
-async function postTest(
-  settings: Environment,
-  body: unknown,
-): Promise<{ readonly status: number; readonly json: TestResponse | null }> {
-  try {
-    const { status, text } = await requestActions(settings, { path: "/v1/tests", body, timeoutMs });
-    return { status, json: JSON.parse(text) };
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    throw new Refused(
-      `The actions process at ${settings.ACTIONS_URL} does not respond (${
-        code ?? message
-      }); ctl doctor shows the cause`,
-      { cause: error },
-    );
-  }
-}
-
-/**
- * Makes the actions process send a test event over a scope's routes, and audits the test.
- *
- * @throws {Refused} if no test was sent, or its results are unknown
- */
-async function testRoute(
-  pool: Pool,
-  context: CommandContext,
-  { tenant, scope, scopeName }: {
-    readonly tenant: string;
-    readonly scope: RouteScope;
-    /** The scope in an error message. */
-    readonly scopeName: string;
-  },
-): Promise<Reply> {
-  const settings = findActionsSettings(context);
-  const { status, json } = await postTest(settings, { tenant, ...scope });
-  if (json?.error === "no_route") {
-    throw new Refused(`Nothing to test: no route applies to ${scopeName}`);
-  }
-  if (status !== 200 || json?.results === undefined) {
-    throw new Refused(
-      `The actions process responded with ${status}${
-        typeof json?.error === "string" ? ` ${safe(json.error)}` : ""
-      }; nothing was sent. Check that it runs this version and uses this database`,
-    );
-  }
-  const { results } = json;
-  const failures = results.filter(({ outcome }) => outcome === "failed");
-  await auditRouteTest(pool, tenant, { scope, sent: results.length, failed: failures.length });
-  return {
-    json: { tenant, ...json },
-    hasFailures: failures.length > 0,
-    text: [
-      table(results, "", {
-        "DESTINATION": ({ effect, target }) => `${effectName(effect)} ${target}`,
-        "OUTCOME": ({ outcome, reason }) => reason === null ? outcome : `${outcome}: ${reason}`,
-        ">STATUS": ({ status }) => status === null ? "-" : String(status),
-        ">TIME": ({ duration_ms: durationMs }) => `${durationMs} ms`,
-        "RESPONSE": ({ answer }) => answer ?? "",
-      }),
-      `Sent as event ${json.event_id}, which is not stored.`,
-    ].join("\n\n"),
-  };
 }
 
 const kinds = entries.map(([, { kind }]) => kind);
@@ -299,8 +200,11 @@ const overlapHours = 24;
 function parseChanges(input: Input): DestinationChange[] {
   const cleared = input.option("clear");
   if (cleared !== undefined) parseChoice(cleared, "--clear", kinds);
+  if (input.option("crm") !== undefined && (input.option("crm-url") !== undefined || cleared === "crm")) {
+    throw new UsageError("--crm cannot be combined with --crm-url or --clear crm; a scope has one CRM route");
+  }
   return entries.flatMap(([option, { kind, label, parse, isSigned }]): DestinationChange[] => {
-    const text = input.option(option);
+    const text = option === "crm-url" && input.option("crm") === "none" ? "none" : input.option(option);
     const rotate = isSigned === true && input.has("rotate-secret");
     if (cleared === kind && text !== undefined) {
       throw new UsageError(`--clear ${kind} cannot be combined with --${option}`);
@@ -340,6 +244,21 @@ const route = (context: CommandContext): Command => ({
   words: "tenant route",
   positionals: ["SLUG"],
   options: {
+    crm: {
+      value: "NAME|FILE.json|none",
+      completions: shippedNames,
+      description: "send each lead to a CRM, with a recipe (ctl crm list)",
+    },
+    set: {
+      value: "NAME=VALUE",
+      isRepeatable: true,
+      description: "a setting of the recipe; an empty value removes it, or restores the default",
+    },
+    secret: {
+      value: "NAME=FILE|NAME=-",
+      isRepeatable: true,
+      description: "a secret of the recipe, read from a file or standard input; NAME= removes it",
+    },
     ...Object.fromEntries(
       entries.map(([option, { value, description }]) => [option, { value: `${value}|none`, description }]),
     ),
@@ -349,12 +268,22 @@ const route = (context: CommandContext): Command => ({
       description: `create a new signing secret; the previous one works for ${overlapHours} more hours`,
     },
     test: { description: "send a marked test event over the route and print the responses" },
+    "dry-run": { description: "with --test: send nothing, and print the requests" },
+    event: {
+      value: "EVENT_ID",
+      description: "with --dry-run: for this event, over its own routes, or those of --source or --form",
+    },
     clear: { value: kinds.join("|"), description: "remove this destination, as the value none does" },
   },
   summary: "Set or show where a tenant's leads are sent",
-  notes: `Webhooks are signed according to the Standard Webhooks specification. A new URL gets a new
-secret, which is printed once. Without options, the routes are shown without their secrets. If the
-address is itself a secret, such as Slack's, only the host is shown.
+  notes: `Without options, the routes are shown without their secrets. If an address is itself a secret, such
+as Slack's, only its host is shown.
+A scope has one CRM route: a recipe or a webhook; setting one replaces the other. --set and --secret
+alone change the settings of the route's recipe. --crm with the same recipe keeps them; a file keeps
+them if its name, title, auth, hosts and default URLs are those of the route's recipe. The recipe is
+checked first, and nothing is set if a check fails.
+Webhooks are signed according to the Standard Webhooks specification. A new URL gets a new secret,
+which is printed once.
 With --source or --form, the change applies only to those events. For each event and each kind of
 destination, only the most specific route is used: the form's, else the source's, else the tenant's
 own. If you remove a more specific route, its events use the next most specific one.
@@ -364,10 +293,23 @@ not stored, and the exit status is 1 if anything failed. A sandbox tenant has no
   prepare(input) {
     const scope = parseScope(input);
     const isTenantWide = isTenantScope(scope);
-    const changes = parseChanges(input);
+    const recipe = parseRecipeOptions(input);
+    const given = parseChanges(input);
+    const hasChange = given.length > 0 || recipe !== null;
     const isTest = input.has("test");
-    if (isTest && changes.length > 0) throw new UsageError("--test cannot be combined with a change");
-    if (changes.length === 0 && !isTenantWide && !isTest) {
+    const isDryRun = input.has("dry-run");
+    const eventId = input.option("event") ?? null;
+    if (isTest && hasChange) throw new UsageError("--test cannot be combined with a change");
+    if (isDryRun && !isTest) throw new UsageError("--dry-run needs --test");
+    if (eventId !== null && !isDryRun) {
+      throw new UsageError("--event needs --test --dry-run; ctl lead send-again sends a stored event again");
+    }
+    if (recipe !== null && given.some(({ kind }) => kind === "crm")) {
+      throw new UsageError(
+        "--crm, --set and --secret cannot be combined with --crm-url, --clear crm or --rotate-secret",
+      );
+    }
+    if (!hasChange && !isTenantWide && !isTest) {
       throw new UsageError(
         `--${scope.form === "" ? "source" : "form"} requires an option that changes or tests the route`,
       );
@@ -377,24 +319,33 @@ not stored, and the exit status is 1 if anything failed. A sandbox tenant has no
       const { id, sandbox } = await requireTenant(pool, tenant);
       if (sandbox) throw sandboxRefused(tenant);
       if (isTest) {
-        return await testRoute(pool, context, {
-          tenant,
-          scope,
-          scopeName: isTenantWide ? `tenant ${tenant}` : scopeText(scope),
-        });
+        const test = { tenant, scope, scopeName: isTenantWide ? `tenant ${tenant}` : scopeText(scope) };
+        return isDryRun ? await dryRun(pool, context, test, eventId) : await testRoute(pool, context, test);
       }
       const before = await readRoutes(pool, id);
-      if (changes.length === 0) return routeReply(tenant, before);
-      const hasRoute = (kind: string) =>
-        before.some((one) => one.kind === kind && one.source === scope.source && one.form === scope.form);
+      if (!hasChange) return routeReply(tenant, before);
+      const { changes: recipeChanges, keptSecrets } = await resolveChange(recipe, before, scope);
+      const changes = [...given, ...recipeChanges];
+      const isInScope = ({ source, form }: RouteScope) => source === scope.source && form === scope.form;
+      const hasRoute = (kind: string) => before.some((one) => one.kind === kind && isInScope(one));
       for (const [option, { kind, label }] of entries) {
         const isOnlyRotated = changes.some((change) =>
           change.kind === kind && change.rotate && !change.addresses
         );
+        if (
+          isOnlyRotated && before.some((one) => isInScope(one) && one.kind === kind && one.recipe !== null)
+        ) {
+          throw new Refused(
+            "A CRM recipe has no signing secret; --secret NAME=FILE changes the recipe's own secrets",
+          );
+        }
         if (!isOnlyRotated || hasRoute(kind)) continue;
         const owner = isTenantWide ? tenant : `${tenant}'s ${scopeText(scope)}`;
         throw new Refused(`Tenant ${owner} has no ${label} route; --${option} adds one`);
       }
+      const isCrmRemoved = changes.some(({ kind, clear }) => kind === "crm" && clear === true);
+      const states = isCrmRemoved ? await readRouteStates(pool, id) : [];
+      const waiting = states.find((one) => one.kind === "crm" && isInScope(one))?.suspension?.waiting;
       const outcome = await changeRoute(pool, id, { scope, destinations: changes, overlapHours });
       if (outcome.kind === "sandbox") throw sandboxRefused(tenant);
       if (outcome.kind === "no_tenant") throw new Refused(`Tenant ${tenant} no longer exists`);
@@ -403,7 +354,17 @@ not stored, and the exit status is 1 if anything failed. A sandbox tenant has no
           `Tenant ${tenant} would have more than ${routesMax} recipients; nothing was changed`,
         );
       }
+      if (outcome.kind === "outdated") {
+        throw new Refused(
+          `The CRM recipe of ${tenant} was changed by another operator meanwhile; run the command again`,
+        );
+      }
       const notes = [
+        ...(waiting === undefined || waiting.count === 0 ? [] : [
+          `${counted(waiting.count, "lead")}${
+            waiting.isMore ? " or more" : ""
+          } waited for this CRM and will not reach it.`,
+        ]),
         ...(isTenantWide || await hasScope(pool, id, scope) ? [] : [
           `${tenant} has no ${
             scope.form === "" ? `key with the label ${safe(scope.source)}` : scopeText(scope)
@@ -417,11 +378,24 @@ not stored, and the exit status is 1 if anything failed. A sandbox tenant has no
         secrets: new Map(
           outcome.renewed.map((kind) => [kind, changes.find((one) => one.kind === kind)?.secret ?? ""]),
         ),
+        keptSecrets,
         notes,
       });
     };
   },
 });
+
+/** Returns the change that the options for a recipe make, and the names of the secrets that it keeps. */
+async function resolveChange(
+  options: RecipeOptions | null,
+  routes: readonly StoredRoute[],
+  { source, form }: RouteScope,
+): Promise<{ readonly changes: readonly DestinationChange[]; readonly keptSecrets: readonly string[] }> {
+  if (options === null) return { changes: [], keptSecrets: [] };
+  const before = routes.find((one) => one.kind === "crm" && one.source === source && one.form === form);
+  const { name, recipe, keptSecrets } = await resolveRecipe(options, before);
+  return { changes: [{ kind: "crm", addresses: [name], recipe }], keptSecrets };
+}
 
 function sandboxRefused(tenant: string): Refused {
   return new Refused(
@@ -432,8 +406,9 @@ function sandboxRefused(tenant: string): Refused {
 function routeReply(
   tenant: string,
   routes: readonly StoredRoute[],
-  { secrets = new Map(), notes = [] }: {
+  { secrets = new Map(), keptSecrets = [], notes = [] }: {
     readonly secrets?: ReadonlyMap<string, string>;
+    readonly keptSecrets?: readonly string[];
     readonly notes?: readonly string[];
   } = {},
 ): Reply {
@@ -442,6 +417,7 @@ function routeReply(
       tenant,
       ...routesJson(routes),
       ...Object.fromEntries([...secrets].map(([kind, secret]) => [`${kind}_secret`, secret])),
+      ...(keptSecrets.length === 0 ? {} : { kept_secrets: keptSecrets }),
     },
     text: [
       routesText(tenant, routes),
@@ -449,6 +425,9 @@ function routeReply(
         `Signing secret: ${secret}`,
         "Store it now; it will not be shown again.",
       ]),
+      ...(keptSecrets.length === 0
+        ? []
+        : [`Kept from before: ${keptSecrets.join(", ")}. --secret NAME=FILE changes a secret.`]),
     ].join("\n\n"),
     warning: notes.length === 0 ? undefined : notes.join("\n"),
   };

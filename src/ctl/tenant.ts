@@ -70,7 +70,8 @@ const list = listCommand({
     "RETENTION": (tenant) => tenant.retentionDays === null ? "forever" : counted(tenant.retentionDays, "day"),
     "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
   },
-  json: ({ id: _, slug: tenant, digestAt: digest, ...rest }) => snakeCased({ tenant, digest, ...rest }),
+  json: ({ id: _, hasRoute: __, slug: tenant, digestAt: digest, ...rest }) =>
+    snakeCased({ tenant, digest, ...rest }),
 });
 
 const retention: Command = {
@@ -178,7 +179,10 @@ links already sent.`,
       if (changed === null) throw noSuchTenant(slug);
       return {
         json: {
-          ...{ tenant: slug, name: changed.name, time_zone: changed.timeZone, digest: changed.digestAt },
+          tenant: slug,
+          name: changed.name,
+          time_zone: changed.timeZone,
+          digest: changed.digestAt,
           digest_actions: changed.digestActions,
         },
         text: record([

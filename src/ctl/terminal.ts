@@ -133,3 +133,10 @@ export function firstOf(lines: readonly string[]): string[] {
   if (lines.length > linesMax) shown.push(`  and ${lines.length - linesMax} more; --json lists all`);
   return shown;
 }
+
+const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" });
+
+/** Formats a list as `a, b or c`. */
+export function orList(texts: readonly string[]): string {
+  return alternatives.format(texts);
+}

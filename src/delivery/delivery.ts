@@ -1,4 +1,4 @@
-/** Assembles event delivery from the outbox, the sender, the breaker, the prober, the loop and the listener. */
+/** Assembles event delivery from the outbox, the breaker, the prober, the loop and the listener. */
 
 import { TlsFiles, type TlsPaths } from "../http/tls_files.ts";
 import { OutboxListener } from "../store/delivery/listener.ts";
@@ -27,6 +27,7 @@ export interface DeliverySettings {
 }
 
 export interface DeliveryHooks {
+  readonly sender: Sender;
   /** The pool for claims and settlements. */
   readonly pool: Pool;
   /** The pool from which the listener notifies itself, to check its connection. */
@@ -53,28 +54,38 @@ export interface Delivery {
   wake(tenantIds: Iterable<number>): void;
   tier(): TierStatus;
   readonly inFlight: number;
-  /** Releases the claims of unsent events, waits up to `graceMs` for requests in flight, and closes everything. */
+  /** Releases the claims of unsent events, and waits up to `graceMs` for requests in flight. Leaves the sender open. */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Starts event delivery.
+ * Opens the connections to the actions tier.
  *
  * @throws {Error} if the certificate files are unusable
  */
-export async function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Promise<Delivery> {
-  const { newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
-  const tls = settings.files === null ? null : await TlsFiles.load(settings.files, "delivery");
-  const outbox = new OutboxStore(hooks.pool, { newLease, leaseMs, attemptsMax });
-  const sender = new Sender({
-    url: settings.actionsUrl,
-    tls,
+export async function openSender(
+  { actionsUrl, files, sendTimeoutMs, concurrency }: Pick<
+    DeliverySettings,
+    "actionsUrl" | "files" | "sendTimeoutMs" | "concurrency"
+  >,
+  observe: DeliveryHooks["observe"],
+): Promise<Sender> {
+  return new Sender({
+    url: actionsUrl,
+    tls: files === null ? null : await TlsFiles.load(files, "delivery"),
     timeoutMs: sendTimeoutMs,
-    // One more than the concurrent deliveries, so that a probe can run while all of them hang.
-    connectionsMax: concurrency + 1,
-    observe: hooks.observe,
+    // More than the concurrent deliveries, so that a probe and a dry run get one while all of them hang.
+    connectionsMax: concurrency + 2,
+    observe,
   });
-  const { breaker, prober } = watchTier(sender, hooks, { concurrency, onChange: () => loop.hint() });
+}
+
+/** Starts event delivery. */
+export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks): Delivery {
+  const { newLease, leaseMs, attemptsMax, sendTimeoutMs, pollMs, concurrency } = settings;
+  const { sender } = hooks;
+  const outbox = new OutboxStore(hooks.pool, { newLease, leaseMs, attemptsMax });
+  const { breaker, prober } = watchTier(hooks, { concurrency, onChange: () => loop.hint() });
   const loop = new DeliveryLoop({
     claim: (requests, settlements) => outbox.claim(requests, settlements),
     settle: (settlements) => outbox.settle(settlements),
@@ -110,14 +121,12 @@ export async function startDelivery(settings: DeliverySettings, hooks: DeliveryH
       prober.close();
       await listener?.close();
       await loop.close(graceMs);
-      sender.close();
     },
   };
 }
 
 function watchTier(
-  sender: Sender,
-  { nowMs, observe }: DeliveryHooks,
+  { sender, nowMs, observe }: DeliveryHooks,
   { concurrency, onChange }: { readonly concurrency: number; readonly onChange: () => void },
 ): { readonly breaker: Breaker; readonly prober: Prober } {
   const breaker = new Breaker({

@@ -12,9 +12,10 @@
 import { mayStart } from "../http/outbound/fair_queue.ts";
 import type { TlsObservation } from "../http/tls_files.ts";
 import type { Claimed, ClaimRequest, Settlement } from "../store/delivery/outbox.ts";
+import { payload } from "../store/delivery/payload.ts";
 import { waitAtMost } from "../store/wait.ts";
 import type { Breaker } from "./breaker.ts";
-import { payload, type SendOutcome, type TierFailure } from "./send.ts";
+import type { SendOutcome, TierFailure } from "./send.ts";
 import { type BackoffOptions, releasedSettlement, settlementOf } from "./settlement.ts";
 import { Settler } from "./settler.ts";
 import { DeliveryRate, planClaim, type PlannedRequest, TenantQueue } from "./tenant_queue.ts";

@@ -1,11 +1,10 @@
-/** Sends events to the actions tier (`PUT /v1/events/{event_id}`) and interprets its responses. */
+/** Sends events (`PUT /v1/events/{event_id}`) and dry runs of routes (`POST /v1/tests`) to the actions tier. */
 
 import net from "node:net";
 import tls from "node:tls";
 import type { Failed, RequestResult } from "../http/outbound/client_connection.ts";
-import { ConnectionPool, type Target } from "../http/outbound/connection_pool.ts";
+import { ConnectionPool, type OutboundRequest, type Target } from "../http/outbound/connection_pool.ts";
 import type { TlsContext, TlsFiles, TlsObservation } from "../http/tls_files.ts";
-import type { Claimed } from "../store/delivery/outbox.ts";
 
 /** The causes of a tier failure, in the order of a request's stages. */
 export const failureCauses = [
@@ -61,20 +60,6 @@ function causeOf(
   return stage === "settling" && isSecure ? "client_rejected" : "closed";
 }
 
-/**
- * Returns a request's JSON body. Inserts the stored text of `lead` and `extra`, because parsing would lose digits.
- *
- * Source: DECISIONS, Delivery.
- */
-export function payload(row: Claimed): string {
-  const content = row.kind === "lead" ? "lead" : "submission";
-  return `{"event_id":${JSON.stringify(row.event_id)},"kind":${JSON.stringify(row.kind)},` +
-    `"tenant":${JSON.stringify(row.tenant)},"source":${JSON.stringify(row.source)},` +
-    `"received_at":${JSON.stringify(row.received_at)},"attempt":${row.number},` +
-    `"${content}":${row.lead ?? "null"},"extra":${row.extra ?? "{}"},` +
-    `"flags":${JSON.stringify(row.flags === "" ? [] : row.flags.split(","))}}`;
-}
-
 export type SendOutcome =
   | { readonly kind: "delivered"; readonly status: number }
   /** A status other than 2xx and 503: a failure of the event, not of the tier. */
@@ -83,6 +68,11 @@ export type SendOutcome =
     readonly status: number;
     readonly reason: string | null;
     readonly retryAfterMs: number;
+    /**
+     * Whether to repeat the event: `repeat_replay` also if it is a replay, because the CRM refused credentials that it accepts for
+     * others; `repeat_always` also after the last attempt, because an effect waits for its CRM; `wait` without counting this attempt.
+     */
+    readonly next: "repeat" | "repeat_replay" | "repeat_always" | "wait" | "give_up";
   }
   /** No connection, no valid response in time, or a 503. */
   | Unreachable;
@@ -116,6 +106,8 @@ interface SendOptions {
 // The timeout for opening a connection, including its handshake.
 const readyTimeoutMs = 10_000;
 const filesCheckMs = 10_000;
+// Less than the 20 s that the console's own request may take.
+const dryRunTimeoutMs = 10_000;
 
 /**
  * Sends events to the actions tier over kept-alive connections.
@@ -127,21 +119,20 @@ export class Sender {
   readonly #pool: ConnectionPool;
   readonly #target: Target;
   readonly #timeoutMs: number;
-  /** The parts of the request's head before and after the event id. */
-  readonly #head: readonly [string, string];
+  /** The path of the base URL. */
+  readonly #path: string;
+  /** The request's head from the end of its target to the value of Content-Length. */
+  readonly #head: string;
   readonly #isSecure: boolean;
   readonly #stopWatching: () => void = () => {};
 
   constructor(options: SendOptions) {
     const { tls: files, connectionsMax, timeoutMs, settleMs = 50 } = options;
     const url = new URL(options.url);
-    const path = url.pathname.replace(/\/$/, "");
+    this.#path = url.pathname.replace(/\/$/, "");
     // HTTP/1.0 servers keep a connection open only on request.
     const fields = ` HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`;
-    this.#head = [
-      `PUT ${path}/v1/events/`,
-      `${fields}Content-Type: application/json\r\nContent-Length: `,
-    ];
+    this.#head = `${fields}Content-Type: application/json\r\nContent-Length: `;
     const isPlain = url.protocol === "http:";
     this.#isSecure = !isPlain;
     const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -181,15 +172,27 @@ export class Sender {
    * Sends an event at most once; never rejects. The `reason` of `unreachable` is the connection's error code
    * (`ECONNREFUSED`, `ETIMEDOUT`, …), `EPROTO` (not HTTP), `EMSGSIZE` (the response is too large) or `503`.
    */
-  send(eventId: string, body: string): Promise<SendOutcome> {
-    const [before, after] = this.#head;
-    const bytes = Buffer.byteLength(body);
-    const text = `${before}${encodeURIComponent(eventId)}${after}${bytes}\r\n\r\n${body}`;
-    const isSecure = this.#isSecure;
-    const request = { target: this.#target, tenant: "", text, timeoutMs: this.#timeoutMs };
-    return new Promise((resolve) => {
-      this.#pool.send(request, (result) => resolve(outcomeOf(result, { isSecure })));
-    });
+  async send(eventId: string, body: string): Promise<SendOutcome> {
+    const target = `PUT ${this.#path}/v1/events/${encodeURIComponent(eventId)}`;
+    return outcomeOf(await this.#request(target, body), { isSecure: this.#isSecure });
+  }
+
+  /** Posts a dry run; returns the response with the first 64 KiB of its body, or why there is none, and never rejects. */
+  async dryRun(body: string): Promise<{ readonly status: number; readonly text: string } | TierFailure> {
+    const options = { timeoutMs: dryRunTimeoutMs, isRetriedIfLost: true };
+    const result = await this.#request(`POST ${this.#path}/v1/tests`, body, options);
+    if (result.kind === "failed") return tierFailure(result, { isSecure: this.#isSecure });
+    return { status: result.response.head.status, text: result.response.body.toString("utf8") };
+  }
+
+  #request(
+    target: string,
+    body: string,
+    options: Partial<OutboundRequest> = {},
+  ): Promise<RequestResult> {
+    const text = `${target}${this.#head}${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    const request = { target: this.#target, tenant: "", text, timeoutMs: this.#timeoutMs, ...options };
+    return new Promise((resolve) => this.#pool.send(request, resolve));
   }
 
   /** Opens a connection for the next event; resolves to `null` on success, and never rejects. */
@@ -250,8 +253,8 @@ function outcomeOf(result: RequestResult, { isSecure }: { readonly isSecure: boo
   return {
     kind: "refused",
     status,
-    reason: refusalReason(body.toString("utf8")),
     retryAfterMs: parseRetryAfter(retryAfter),
+    ...refusalOf(body.toString("utf8")),
   };
 }
 
@@ -264,16 +267,31 @@ function parseRetryAfter(value: string | null): number {
 export const effectsNotBegun = "effects_not_begun";
 
 /** Returns the failed effects or the error code in the tier's response, without lead content. */
-function refusalReason(text: string): string | null {
+function refusalOf(text: string): Pick<Extract<SendOutcome, { kind: "refused" }>, "reason" | "next"> {
   try {
-    const result = JSON.parse(text) as { error?: unknown; effects?: Record<string, unknown> };
-    const failed = Object.entries(result.effects ?? {})
-      .filter(([, state]) => typeof state === "string" && state.startsWith("failed"))
-      .map(([effect, state]) => `${effect} ${state}`);
-    const reason = failed.length > 0 && result.error !== effectsNotBegun ? failed.join("; ") : result.error;
-    // The store does not accept NUL, and a log line must not contain line breaks.
-    return typeof reason === "string" ? reason.replace(/\p{Cc}/gu, " ").slice(0, 200) : null;
+    const { error, reason: code, effects = {} } = JSON.parse(text) as {
+      error?: unknown;
+      reason?: unknown;
+      effects?: Record<string, unknown>;
+    };
+    if (error === "effects_waiting" && typeof code === "string" && /^[a-z_]{1,40}$/.test(code)) {
+      return { reason: code, next: "wait" };
+    }
+    const states = Object.entries(effects).map(([effect, state]) => `${effect} ${state}`);
+    const failed = states.filter((state) => /^[a-z]+ (?:failed|waiting)/.test(state));
+    const reason = failed.length > 0 && error !== effectsNotBegun ? failed.join("; ") : error;
+    return {
+      // The store does not accept NUL, and a log line must not contain line breaks.
+      reason: typeof reason === "string" ? reason.replace(/\p{Cc}/gu, " ").slice(0, 200) : null,
+      next: error === "effects_refused"
+        ? "give_up"
+        : states.some((state) => /^[a-z]+ waiting/.test(state))
+        ? "repeat_always"
+        : states.includes("crm failed: crm_unauthorized")
+        ? "repeat_replay"
+        : "repeat",
+    };
   } catch {
-    return null;
+    return { reason: null, next: "repeat" };
   }
 }

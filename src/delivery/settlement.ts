@@ -23,6 +23,9 @@ export function backoffMs(
   return Math.max(full / 2 + (full / 2) * random, options.retryAfterMs ?? 0);
 }
 
+// The minimum delay of an event that waits for its CRM.
+const waitMsMin = 1_000;
+
 interface Attempt {
   readonly durationMs: number;
   /** Whether the breaker was half open when the event was sent. */
@@ -36,8 +39,8 @@ interface Attempt {
 const noRouteDelayMs = { min: 30_000, max: 3_600_000 };
 
 /**
- * Returns the settlement for an attempt. No attempt is recorded if the event was not sent or has no route, or if no
- * failed effect was started. A 503, or no response while the breaker is half open, is recorded but does not count towards
+ * Returns the settlement for an attempt. No attempt is recorded if the event was not sent, has no route or waits for its
+ * CRM, or if no failed effect was started. A 503, or no response while the breaker is half open, is recorded but does not count towards
  * the maximum. A replay that the tier refuses for any other reason becomes dead again.
  *
  * Source: DECISIONS, Delivery, and Decided since (The breaker).
@@ -72,16 +75,32 @@ export function settlementOf(
   if (kind === "refused" && reason === effectsNotBegun) {
     return releasedSettlement(row, { reason, retryMs: backoffMs(1, attempt.random, options) });
   }
+  if (kind === "refused" && outcome.next === "wait") {
+    return releasedSettlement(row, { reason, retryMs: Math.max(outcome.retryAfterMs, waitMsMin) });
+  }
   if (outcome.kind === "unreachable" && (attempt.isProbe || outcome.failure.cause === "unavailable")) {
     // The delay lets other rows be sent, in case this row causes the failure.
     const retryMs = backoffMs(1, attempt.random, options);
     return { ...common, kind: "retry", outcome: "unreachable", reason, countsTowardsMax: false, retryMs };
   }
-  const isLast = row.spent >= options.attemptsMax || (row.is_replay && kind === "refused");
-  if (isLast) return { ...common, kind: "dead", outcome: kind, reason, countsTowardsMax: true, retryMs: 0 };
+  if (isLast(row, outcome, options)) {
+    return { ...common, kind: "dead", outcome: kind, reason, countsTowardsMax: true, retryMs: 0 };
+  }
   const retryAfterMs = kind === "refused" ? outcome.retryAfterMs : 0;
   const retryMs = backoffMs(row.spent, attempt.random, { ...options, retryAfterMs });
   return { ...common, kind: "retry", outcome: kind, reason, countsTowardsMax: true, retryMs };
+}
+
+/** Whether a failed attempt is the last one. */
+function isLast(
+  row: Claimed,
+  outcome: Exclude<SendOutcome, { kind: "delivered" }>,
+  { attemptsMax }: { readonly attemptsMax: number },
+): boolean {
+  if (outcome.kind !== "refused") return row.spent >= attemptsMax;
+  if (outcome.next === "repeat_always") return false;
+  return row.spent >= attemptsMax || outcome.next === "give_up" ||
+    row.is_replay && outcome.next !== "repeat_replay";
 }
 
 /** Returns a settlement that records no attempt and makes the row pending again. */

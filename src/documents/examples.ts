@@ -62,7 +62,9 @@ function rejected(
   detail?: string,
 ): Example {
   return {
-    ...{ title, about, body: prettyJson(body) },
+    title,
+    about,
+    body: prettyJson(body),
     response: { status: 422, fields, ...(detail === undefined ? {} : { detail }) },
   };
 }

@@ -183,3 +183,16 @@ export function minifyJson(text: string): string {
   }
   return minified;
 }
+
+/** Indents JSON and keeps every digit of its numbers; returns any other text unchanged. */
+export function indentJson(text: string): string {
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+  // TypeScript does not know the third argument, which has the number as written.
+  const keepDigits = (_name: string, value: unknown, context: { readonly source: string }) =>
+    typeof value === "number" ? rawJSON(context.source) : value;
+  try {
+    return JSON.stringify(JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -37,7 +37,9 @@ export function findSender<Value>(
   const given = fullName || normalizeLine(take("first_name"));
   return {
     // A form may ask for the given name as "name" (nombre, apellidos).
-    name: given.toLowerCase().endsWith(lastName.toLowerCase()) ? given : `${given} ${lastName}`.trim(),
+    name: ` ${given}`.toLowerCase().endsWith(` ${lastName}`.toLowerCase())
+      ? given
+      : `${given} ${lastName}`.trim(),
     lastName: lastName || fullName.slice(fullName.lastIndexOf(" ") + 1),
     country: normalizeCountry(country) ?? country,
     find,

@@ -10,6 +10,7 @@ import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Sample } from "../store/jobs/samples.ts";
 import type { StatusReader, StoreStatus } from "../store/jobs/status.ts";
 import type { Maintenance } from "../store/jobs/maintenance.ts";
+import { suspensionReasons } from "../store/operator/route_states.ts";
 
 /** The objects that the gauges read. */
 export interface GaugeParts {
@@ -57,9 +58,13 @@ function backupTimestamps(folder: string | null): ReadonlyMap<string, number> {
 }
 
 /** The gauges of the database's status, by name; unknown values are omitted. */
-const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number | null>> = {
+const statusGauges: Partial<
+  Record<MetricName, (status: StoreStatus) => number | ReadonlyMap<string, number> | null>
+> = {
   lead_outbox_overdue_seconds: ({ overdueS }) => overdueS,
   lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
+  lead_crm_routes_suspended: (status) => sumSuspended(status, () => 1),
+  lead_crm_events_waiting: (status) => sumSuspended(status, ({ waiting }) => waiting),
   lead_submissions_held: ({ held }) => held,
   lead_sources_silent: ({ silentSources }) => silentSources,
   lead_database_connections: ({ connections }) => connections,
@@ -74,6 +79,17 @@ const statusGauges: Partial<Record<MetricName, (status: StoreStatus) => number |
   lead_database_archived_timestamp_seconds: ({ archivedAtS }) => archivedAtS,
   lead_database_archive_failed_timestamp_seconds: ({ archiveFailedAtS }) => archiveFailedAtS,
 };
+
+/** Sums a figure of the suspended routes, by reason. */
+function sumSuspended(
+  { suspendedRoutes }: StoreStatus,
+  figure: (route: StoreStatus["suspendedRoutes"][number]) => number,
+): ReadonlyMap<string, number> {
+  return new Map(suspensionReasons.map((reason) => {
+    const routes = suspendedRoutes.filter((route) => route.reason === reason);
+    return [reason, routes.reduce((sum, route) => sum + figure(route), 0)];
+  }));
+}
 
 function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | null): void {
   const gauge = registry.gauge.bind(registry);

@@ -98,6 +98,13 @@ export const serviceMetrics = {
     "Time since the oldest due delivery became due, across all processes; a delivery that waits for a retry or a route is not due.",
   ),
   lead_outbox_unrouted_tenants: gauge("Live tenants with pending events and no route."),
+  lead_crm_routes_suspended: gauge("CRM routes whose events wait, by reason, across all processes.", [
+    "reason",
+  ]),
+  lead_crm_events_waiting: gauge(
+    "Pending events that wait for suspended CRM routes, by reason, across all processes; about 10,000 at most.",
+    ["reason"],
+  ),
   lead_collisions_open: gauge(
     "Open collisions with another person's event, across all processes; at most 10,000.",
   ),

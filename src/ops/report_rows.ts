@@ -115,9 +115,22 @@ const byName = (a: SourceName, b: SourceName) =>
 
 function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRow {
   return {
-    ...{ tenant, source, kind, day, accepted: 0, duplicates: 0, collisions: 0, refused: [], flags: {} },
-    ...{ spend_cents: 0, delivered: 0, pending: 0, dead: 0, held: 0 },
-    ...{ seconds_to_delivery: null, unknown_areas: [] },
+    tenant,
+    source,
+    kind,
+    day,
+    accepted: 0,
+    duplicates: 0,
+    collisions: 0,
+    refused: [],
+    flags: {},
+    spend_cents: 0,
+    delivered: 0,
+    pending: 0,
+    dead: 0,
+    held: 0,
+    seconds_to_delivery: null,
+    unknown_areas: [],
   };
 }
 
@@ -181,7 +194,9 @@ export function sourceRows({ sources, now }: Pick<ReportData, "now" | "sources">
       : Math.max(silentHoursMin, Math.ceil(gapFactor * Math.max(...gaps)));
     const silentMs = last === null ? 0 : Date.parse(now) - Date.parse(last);
     return {
-      ...{ tenant, source, kind },
+      tenant,
+      source,
+      kind,
       last_accepted_at: last,
       silent_after_hours: afterHours,
       silent: afterHours !== null && silentMs > afterHours * hourMs,

@@ -2,7 +2,8 @@
 
 import { randomInt, randomUUID } from "node:crypto";
 import { limits } from "../contract/limits.ts";
-import { type Delivery, startDelivery } from "../delivery/delivery.ts";
+import { type Delivery, openSender, startDelivery } from "../delivery/delivery.ts";
+import type { Sender } from "../delivery/send.ts";
 import { addGauges, readSample } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
@@ -60,6 +61,8 @@ export interface Store {
   readonly learning: SpamLearning<Lessons>;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
+  /** The connections to the actions tier; `null` if there is none, or this process does not use it. */
+  readonly sender: Sender | null;
   /** `null` if this process does not deliver events. */
   readonly delivery: Delivery | null;
   /** Stops the jobs, finishes pending commits, waits up to `graceMs` for deliveries, and closes the connections. */
@@ -97,7 +100,8 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       observe,
     });
     const totals = new Totals(pools.jobs, observe);
-    const delivery = await openDelivery(config, { node, primary, pools, observe });
+    const sender = config.delivery === null ? null : await openSender(config.delivery, observe);
+    const delivery = sender === null ? null : openDelivery(config, { node, primary, pools, observe, sender });
     const accepts = new AcceptStore(pools.commit, { node, nowMs });
     const committer = new Committer({
       accept: (entries, deadlineMs) => accepts.accept(entries, deadlineMs),
@@ -152,6 +156,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       reference,
       plans,
       checkouts: new CheckoutStore(pools.pages),
+      sender,
       delivery,
       committer,
       heartbeat,
@@ -164,6 +169,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
         jobs.stop();
         await committer.idle();
         await delivery?.close(graceMs);
+        sender?.close();
         await jobs.finish();
         // A canceled heartbeat does not indicate an outage.
         heartbeat.onChange(() => {});
@@ -183,17 +189,23 @@ async function sendFirstHeartbeat(heartbeat: Heartbeat, jobs: Jobs): Promise<voi
 }
 
 function openDelivery(
-  { delivery, listenUrl }: Config,
-  { node, primary, pools, observe }: { node: string; primary: Primary; pools: Pools; observe: Observe },
-): Promise<Delivery> | null {
-  if (delivery === null) return null;
+  { delivery, listenUrl, surfaces }: Config,
+  { node, primary, pools, ...hooks }: {
+    readonly node: string;
+    readonly primary: Primary;
+    readonly pools: Pools;
+    readonly observe: Observe;
+    readonly sender: Sender;
+  },
+): Delivery | null {
+  if (delivery === null || !surfaces.has("delivery")) return null;
   return startDelivery({ ...delivery, node, newLease: () => randomUUID() }, {
+    ...hooks,
     pool: pools.delivery,
     listenOn: listenOn(primary, listenUrl),
     listenerPool: pools.jobs,
     nowMs,
     random: Math.random,
-    observe,
   });
 }
 

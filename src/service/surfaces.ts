@@ -184,7 +184,7 @@ function opsSurface(config: Config, parts: Parts): ListeningSurface {
 }
 
 function createConsoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
-  const { pools, heartbeat, delivery, learning } = store;
+  const { pools, heartbeat, delivery, learning, sender } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
     pool: pools.pages,
@@ -193,6 +193,7 @@ function createConsoleParts({ surfaces, consoleTimeZone }: Config, { store, stat
     health: () => heartbeat,
     tier: () => delivery?.tier() ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,
+    dryRun: sender === null ? null : (test) => sender.dryRun(JSON.stringify(test)),
     zone: new TimeZone(consoleTimeZone),
     spamMeanings,
     explainSpam: (stored) => explainStored(stored, learning.current),

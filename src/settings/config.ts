@@ -52,7 +52,10 @@ export interface Config {
   readonly publicReadRate: Rate;
   /** The secrets that verify digest links; empty if there are no links. */
   readonly linkSecrets: readonly string[];
-  /** `null` if this process does not deliver events, or there is no actions tier, in which case events stay pending. */
+  /**
+   * `null` if this process neither delivers events nor serves the console, which tests routes, or if there is no actions tier,
+   * in which case events stay pending.
+   */
   readonly delivery: DeliveryConfig | null;
   /** `null` if this process does not serve the checkout, or no setting of the checkout is set. */
   readonly checkout: CheckoutConfig | null;
@@ -115,7 +118,7 @@ export function examineConfig(
     formsSpamLearn: readSwitch(read, "FORMS_SPAM_LEARN"),
     publicReadRate: readRate(read, "PUBLIC_IP"),
     linkSecrets: readLinkSecrets(read),
-    delivery: surfaces.has("delivery") ? readDeliveryConfig(read) : null,
+    delivery: surfaces.has("delivery") || surfaces.has("ops") ? readDeliveryConfig(read) : null,
     checkout: surfaces.has("subscription") ? readCheckoutConfig(read) : null,
     backupMarksDir: read.text("OPS_BACKUP_MARKS_DIR"),
     lastFailure: readLastFailure(environment),

@@ -40,7 +40,7 @@ interface Sending {
 function send(options: Sending = {}): Promise<Outcome> {
   const post = new CheckedPost({
     allowedNetworks: parseNetworks(options.allowed ?? "127.0.0.0/8"),
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 20_000,
     resolve: options.resolve ?? createResolver({ servers: [names.address] }),
     ca: options.trust ?? authority.pem,
   });
@@ -97,7 +97,7 @@ for (const [what, headers, seconds] of waits) {
 
 test("a missing response fails as timeout_answer", async () => {
   crm.answer = () => {};
-  assert.equal(reasonOf((await attempt({ timeoutMs: 300 })).outcome), "timeout_answer");
+  assert.equal(reasonOf((await attempt({ timeoutMs: 2_000 })).outcome), "timeout_answer");
 });
 
 test("an unfinished handshake fails as timeout_tls", async () => {
@@ -109,7 +109,7 @@ test("an unfinished handshake fails as timeout_tls", async () => {
     for (const socket of sockets) socket.destroy();
   });
   const url = `https://crm.test:${(silent.address() as AddressInfo).port}/`;
-  assert.equal(reasonOf(await send({ url, timeoutMs: 300 })), "timeout_tls");
+  assert.equal(reasonOf(await send({ url, timeoutMs: 1_000 })), "timeout_tls");
 });
 
 test("a silent name server fails as timeout_name", async () => {
@@ -215,7 +215,7 @@ test("an address that is no longer allowed gets no request over an open connecti
         return isAllowed;
       }
     }(),
-    timeoutMs: 2_000,
+    timeoutMs: 20_000,
     resolve: createResolver({ servers: [names.address] }),
     ca: authority.pem,
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { before, test } from "node:test";
 import { CheckedPost } from "../../src/actions/checked_post.ts";
-import { crmDestination, signatureHeaders, webhookBody } from "../../src/actions/destinations.ts";
+import { sendWebhook, signatureHeaders, webhookBody } from "../../src/actions/destinations.ts";
 import type { DeliveredEvent } from "../../src/actions/event.ts";
 import type { Outcome } from "../../src/actions/outcome.ts";
 import { parseNetworks } from "../../src/http/addresses.ts";
@@ -23,12 +23,12 @@ before(async () => {
 function send(what: DeliveredEvent, secrets: readonly string[] = [secret]): Promise<Outcome> {
   const post = new CheckedPost({
     allowedNetworks: parseNetworks("127.0.0.0/8"),
-    timeoutMs: 2_000,
+    timeoutMs: 20_000,
     resolve: () => Promise.resolve({ addresses: ["127.0.0.1"], ttlMs: null }),
     ca: authority.pem,
   });
   const address = `https://crm.test:${crm.port}/leads?token=a%2Fb`;
-  return crmDestination(post).send(sending(what, { address, secrets, nowMs }));
+  return sendWebhook(post, sending(what, { address, secrets, nowMs }));
 }
 
 test("a form submission is posted as form.submitted with its fields in submission", () => {

@@ -21,13 +21,21 @@ before(async () => {
   smtp = await startSmtp();
   const role = await createRole(databaseUrl, "lead_actions");
   const sendMail = openMail({
-    ...{ host: "127.0.0.1", port: smtp.port, isSecure: false, login: null, timeoutMs: 5_000 },
+    host: "127.0.0.1",
+    port: smtp.port,
+    isSecure: false,
+    login: null,
+    timeoutMs: 20_000,
     from: { name: "Leads", address: "leads@intake.example" },
   });
   jobs = [1, 2].map(() =>
     digestJob({
       store: new DigestStore(openPool(role.url)),
-      ...{ sendMail, heldLinks: null, timeoutMs: 5_000, nowMs: () => Date.now(), observe: () => {} },
+      sendMail,
+      heldLinks: null,
+      timeoutMs: 20_000,
+      nowMs: () => Date.now(),
+      observe: () => {},
       log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
     })
   );

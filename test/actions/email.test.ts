@@ -25,7 +25,7 @@ function send(what: DeliveredEvent, { address = "sales@acme.example", ...options
     isSecure: false,
     login: null,
     from: { name: "Leads", address: "leads@intake.example" },
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     ...options,
   }));
   return destination.send(sending(what, { address, nowMs }));

@@ -61,7 +61,11 @@ test("a submission reaches the CRM as form.submitted, every digit as it was sent
   const { type, data } = JSON.parse(call.body);
   assert.equal(type, "form.submitted");
   assert.deepEqual([data.event_id, data.tenant, data.source, data.received_at, data.flags], [
-    ...[id, "acme", "acme-web", submission.received_at, []],
+    id,
+    "acme",
+    "acme-web",
+    submission.received_at,
+    [],
   ]);
   assert.deepEqual(Object.keys(data.submission), ["name", "email", "nr", "big", "p", "page_url"]);
   assert.ok(call.body.includes('"big":12345678901234567890,"p":1.10'));

@@ -83,9 +83,16 @@ const messageOf = (content: object, parts: Parameters<typeof event>[0] = {}) =>
 
 test("the message has the lead's name, project, place and two links", () => {
   const lead = {
-    ...{ first_name: "Ada", last_name: "Lovelace", phone: "(503) 555-0100 x12", email: "ada@example.com" },
-    ...{ street_address: "1 Main St", city: "Portland", state: "OR", project_area: "kitchen" },
-    ...{ project_service: "remodel", project_details: `New\ncabinets. ${"x".repeat(300)}` },
+    first_name: "Ada",
+    last_name: "Lovelace",
+    phone: "(503) 555-0100 x12",
+    email: "ada@example.com",
+    street_address: "1 Main St",
+    city: "Portland",
+    state: "OR",
+    project_area: "kitchen",
+    project_service: "remodel",
+    project_details: `New\ncabinets. ${"x".repeat(300)}`,
   };
   assert.equal(
     messageOf(lead),

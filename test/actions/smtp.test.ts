@@ -18,7 +18,11 @@ const shareAlone = mailConnectionsMax / 2;
 
 function open(timeoutMs: number): SendMail {
   return openMail({
-    ...{ host: "127.0.0.1", port: smtp.port, isSecure: false, login: null, timeoutMs },
+    host: "127.0.0.1",
+    port: smtp.port,
+    isSecure: false,
+    login: null,
+    timeoutMs,
     from: { name: "Leads", address: "leads@intake.example" },
   });
 }
@@ -27,7 +31,10 @@ function open(timeoutMs: number): SendMail {
 function send(by: SendMail, tenant: string, number = 0): Promise<Outcome> {
   const address = `${number}@${tenant}.example`;
   return by({
-    ...{ tenant, address, id: `${tenant}.${number}`, nowMs: 0 },
+    tenant,
+    address,
+    id: `${tenant}.${number}`,
+    nowMs: 0,
     mail: () => {
       written.push(address);
       return { subject: "A lead", text: "text", html: "<p>text", replyTo: null, isCut: false };

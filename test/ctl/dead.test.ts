@@ -119,6 +119,8 @@ test("dead show prints the payload verbatim with every attempt", async () => {
   assert.deepEqual(await show(event_id), { state: "dead", died_at, reason: "crm failed_400", attempts });
   const text = (await runCtl(["dead", "show", event_id], on)).stdout;
   assert.match(text, new RegExp(`dead \\(crm failed_400\\); ctl dead replay ${event_id} sends it again`));
+  assert.match(text, /attempt 1: refused, status 500, /);
+  assert.match(text, /attempt 2: refused, crm failed_400, /, "without the actions process's own 424");
   assert.match(text, /first_name +Ada/);
 });
 

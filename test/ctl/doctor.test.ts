@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import postgres from "postgres";
 import { createRole, startActionsProcess } from "../support/actions/actions_process.ts";
+import { atEnd } from "../support/at_end.ts";
 import { Authority } from "../support/authority.ts";
 import { startSmtp } from "../support/actions/smtp_listener.ts";
 import { createDatabase, ownPostgres } from "../support/database.ts";
 import { temporaryFolder } from "../support/folder.ts";
+import { setRecipe } from "../support/crm/recipe_route.ts";
 import { type Outcome, runCtl } from "../support/server.ts";
 
 interface Line {
@@ -244,4 +246,65 @@ test("digest links require the same FORMS_LINK_SECRET in both processes", async 
   assert.deepEqual(await check(), ["warning"]);
   assert.deepEqual(await check(secrets[0], secrets[0]), ["ok"]);
   assert.deepEqual(await check(...secrets), ["failure"]);
+});
+
+test("a suspended CRM route is reported with the CRM's words and the command that helps, and a changed recipe with its route", async () => {
+  const check = async () => {
+    const { stdout, of } = await diagnose([intake, actions]);
+    assert.doesNotMatch(stdout, /hunter2/);
+    return of("CRM routes");
+  };
+  assert.deepEqual(await check(), []);
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  atEnd(() => sql.end());
+  await runCtl(["tenant", "add", "globex"], { env: { DATABASE_URL: database.url } });
+  const more = ["--source", "lead ads"];
+  await setRecipe(database.url, "globex", { crm: "pipedrive", secrets: { token: "hunter2" }, more });
+  assert.deepEqual((await check()).map(({ state, text }) => [state, text]), [[
+    "ok",
+    "1 CRM recipe, none suspended",
+  ]]);
+
+  const suspend = async (reason: string, status: number, answer: string) => {
+    await sql`delete from actions.effect`;
+    await sql`
+      insert into actions.effect (event_id, route_id, effect, settled_at, reason, status, answer)
+      select 'event1', id, 'crm', now(), ${reason}, ${status}, ${answer} from actions.route`;
+    await sql`
+      insert into actions.suspension (tenant_id, route_id, reason, since, event_id)
+      select tenant_id, id, ${reason}, '2026-11-28T01:02:03Z', 'event1' from actions.route
+      on conflict (tenant_id, route_id) do update set reason = excluded.reason`;
+    await sql`
+      insert into outbox (event_id, tenant_id, due_at) select 'event1', tenant_id, now() from actions.route on conflict do nothing`;
+  };
+  await suspend("crm_unauthorized", 401, '{"error":"unauthorized access"}');
+  assert.deepEqual(await check(), [{
+    check: "CRM routes",
+    state: "failure",
+    text:
+      'globex (pipedrive, source lead ads): the CRM refuses the credentials; since 2026-11-28T01:02:03.000Z, 1 lead waiting; its response to event1: 401 {"error":"unauthorized access"}',
+    fix: "ctl tenant route globex --source 'lead ads' --secret token=-",
+  }]);
+  await suspend("crm_suspended", 400, "x".repeat(2_000));
+  const [refused] = await check();
+  assert.match(refused?.text ?? "", /the CRM refused five different leads in a row; .*: 400 x{300}$/);
+  assert.match(
+    refused?.fix ?? "",
+    /^ctl tenant route globex --test --dry-run --event event1; .*--source 'lead ads' --set NAME=VALUE; ctl dead replay --all --tenant globex$/,
+  );
+  await sql`delete from actions.suspension`;
+  await sql`update actions.route set address = 'gone'`;
+  assert.match(
+    (await check())[0]?.text ?? "",
+    /^globex \(gone, .*\): this release has no such recipe, so the leads wait$/,
+  );
+  await sql`update actions.route set address = 'pipedrive', recipe_version = 'older'`;
+  assert.deepEqual(
+    (await check()).map(({ state, text, fix }) => [state, text, fix]),
+    [[
+      "warning",
+      "globex (pipedrive, source lead ads): an upgrade changed this recipe since it was set",
+      "ctl tenant route globex --source 'lead ads' --test --dry-run shows what it sends now; then set it again",
+    ]],
+  );
 });

@@ -42,8 +42,15 @@ async function store(
     where t.slug = ${tenant} and f.form_key = ${formKey}`;
   const isClean = verdict === "clean";
   const [row] = await acceptPosts(sql, [{
-    ...{ keyId: keys[tenant] as number, space: "C", lead, raw: lead, formId: form?.id as number, verdict },
-    ...{ extra: `{"form_key":"${formKey}","attribution":{}}`, score: isClean ? 5 : 80, lastName: "ada" },
+    keyId: keys[tenant] as number,
+    space: "C",
+    lead,
+    raw: lead,
+    formId: form?.id as number,
+    verdict,
+    extra: `{"form_key":"${formKey}","attribution":{}}`,
+    score: isClean ? 5 : 80,
+    lastName: "ada",
     reasons: isClean ? "" : "links,gibberish",
   }]);
   return row?.event_id as string;
@@ -81,13 +88,22 @@ test("form add refuses an existing form, and form change changes only the given 
   const changed = (...options: string[]) => ctl(["form", "change", "acme", formKey, ...options], on);
   const base = { tenant: "acme", form_key: formKey };
   assert.deepEqual(await changed("--threshold", "90"), {
-    ...{ ...base, required: ["name"], threshold: 90, blocked: ["seo"] },
+    ...base,
+    required: ["name"],
+    threshold: 90,
+    blocked: ["seo"],
   });
   assert.deepEqual(await changed("--required", "phone", "--threshold", "default"), {
-    ...{ ...base, required: ["phone"], threshold: null, blocked: ["seo"] },
+    ...base,
+    required: ["phone"],
+    threshold: null,
+    blocked: ["seo"],
   });
   assert.deepEqual(await changed("--blocked", ""), {
-    ...{ ...base, required: ["phone"], threshold: null, blocked: [] },
+    ...base,
+    required: ["phone"],
+    threshold: null,
+    blocked: [],
   });
   assert.equal((await refused("form", "change", "acme", "nowhere", "--threshold", "9")).code, 1);
 });
@@ -126,8 +142,13 @@ test("form held lists held submissions without content, spam before honeypot", a
   const { received_at, ...rest } = held[0];
   assert.match(received_at, /Z$/);
   assert.deepEqual(rest, {
-    ...{ submission_id: spam, tenant: "acme", form_key: formKey, source: "acme-web", verdict: "spam" },
-    ...{ score: 80, reasons: ["links", "gibberish"] },
+    submission_id: spam,
+    tenant: "acme",
+    form_key: formKey,
+    source: "acme-web",
+    verdict: "spam",
+    score: 80,
+    reasons: ["links", "gibberish"],
   });
   const { stdout } = await runCtl(["form", "held", "--limit", "1"], on);
   assert.match(stdout, /acme +\S+ +acme-web +(spam|honeypot) +80 +links, gibberish/);

@@ -41,8 +41,16 @@ function journal(...lines: readonly (Readonly<Record<string, unknown>> | string)
 }
 
 const delivery = (eventId: string, effects: Readonly<Record<string, string>>, time = later(5)) => ({
-  ...{ time, level: "info", event: "delivery", event_id: eventId, tenant: "acme", kind: "lead", attempt: 1 },
-  ...{ status: 424, ...effects, duration_ms: 7 },
+  time,
+  level: "info",
+  event: "delivery",
+  event_id: eventId,
+  tenant: "acme",
+  kind: "lead",
+  attempt: 1,
+  status: 424,
+  ...effects,
+  duration_ms: 7,
 });
 
 // deno-lint-ignore no-explicit-any
@@ -167,7 +175,13 @@ test("without a complete log, all pending events are held except those known to 
 
 test("posts accepted after the restore point are listed as lost by key and request id", async () => {
   const request = (status: number, id: string, keyId: string | null, time = later(3)) => ({
-    ...{ time, event: "request", request_id: id, surface: "intake", method: "POST", status, key_id: keyId },
+    time,
+    event: "request",
+    request_id: id,
+    surface: "intake",
+    method: "POST",
+    status,
+    key_id: keyId,
   });
   const file = journal(
     request(202, "before", key, later(-3)),

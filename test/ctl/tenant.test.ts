@@ -82,7 +82,10 @@ test("tenant retention sets the retention days, tenant list shows them, and the 
   });
   assert.equal((await ctl(["tenant", "list"], on))[0].retention_days, null);
   const { code, stderr } = await runCtl(["tenant", "retention", "nobody", "--days", "9"], on);
-  assert.deepEqual([code, stderr], [1, "There is no tenant nobody; see ctl tenant list\n"]);
+  assert.deepEqual([code, stderr], [
+    1,
+    "There is no tenant nobody; ctl tenant list shows them, ctl tenant add nobody adds it\n",
+  ]);
   const noted =
     await sql`select action, subject, detail from audit where action = 'tenant.retention' order by id`;
   assert.deepEqual(noted.map(({ subject, detail }) => [subject, detail]), [

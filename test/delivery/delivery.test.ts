@@ -22,8 +22,8 @@ const quick = {
   DELIVERY_BACKOFF_BASE_MS: "20",
   DELIVERY_BACKOFF_CAP_MS: "100",
   DELIVERY_ATTEMPTS_MAX: "3",
-  DELIVERY_SEND_TIMEOUT_MS: "1500",
-  DELIVERY_LEASE_MS: "3000",
+  DELIVERY_SEND_TIMEOUT_MS: "8000",
+  DELIVERY_LEASE_MS: "9000",
   // Notifications must wake the loop, not the poll.
   DELIVERY_POLL_MS: "60000",
 };
@@ -100,6 +100,7 @@ test("an accepted lead is sent to PUT /v1/events/{event_id} as accepted, and is 
     kind: "lead",
     tenant: key.tenant.slug,
     source: key.label,
+    campaign: null,
     received_at: shown.received_at,
     extra: { big: 1 },
     flags: ["extra_fields_preserved"],
@@ -220,6 +221,40 @@ test("three cut connections in a row open the breaker and spend attempts, and an
   assert.ok(attempts.every(({ outcome }) => outcome === "unreachable"));
   assert.equal(attempts.filter(({ spent }) => spent).length, 4);
   assert.deepEqual(attempts.slice(0, 4).map(({ spent }) => spent), [true, true, true, false]);
+});
+
+test("an event whose email fails while its CRM waits is not dead after the last attempt", async () => {
+  const key = await routed();
+  const [waits, fails] = ["waiting: crm_unauthorized", "failed: smtp_deferred_451"];
+  const reply = (crm: string) => ({
+    status: 424,
+    text: JSON.stringify({ error: "effects_failed", effects: { crm, email: fails } }),
+  });
+  tier.answer = () => reply(waits);
+  const eventId = await accept(key);
+  await until(async () => (await deliveryOf(eventId)).attempts.length > 5);
+  const [row] = await testEnv.sql`select reason from outbox where event_id = ${eventId}`;
+  assert.equal(row?.reason, `crm ${waits}; email ${fails}`);
+  tier.answer = () => reply("done");
+  await untilState(eventId, "dead");
+});
+
+test("a replay is not dead because the CRM refuses credentials that it accepted for another lead", async () => {
+  const key = await routed();
+  tier.answer = () => ({
+    status: 424,
+    text: '{"error":"effects_refused","effects":{"crm":"failed: http_400"}}',
+  });
+  const eventId = await accept(key);
+  await untilState(eventId, "dead");
+  tier.answer = () => ({
+    status: 424,
+    text: '{"error":"effects_failed","effects":{"crm":"failed: crm_unauthorized"}}',
+  });
+  await testEnv.sql`select replay_dead(array[${eventId}])`;
+  await until(async () => (await deliveryOf(eventId)).attempts.length === 2);
+  tier.answer = () => ({ status: 200 });
+  await untilState(eventId, "delivered");
 });
 
 test("an outage and a recovery of the tier are noticed while nothing is due", async () => {

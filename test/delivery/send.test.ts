@@ -79,7 +79,7 @@ function sender(
     url: `http://127.0.0.1:${port}`,
     tls: null,
     observe: () => {},
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     connectionsMax: 4,
     ...options,
   });
@@ -98,7 +98,7 @@ test("a request is one PUT with the event id in its path, Host and Content-Lengt
     url: `http://[::1]:${server.port}/tier/`,
     tls: null,
     observe: () => {},
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     connectionsMax: 1,
   });
   t.after(() => to.close());
@@ -141,7 +141,7 @@ test("connections are reused, the last one first, and never exceed the maximum",
 });
 
 test("a request whose response is not complete in time fails with ETIMEDOUT, also while waiting", async (t) => {
-  const { server, to } = await opened(t, { timeoutMs: 150, connectionsMax: 1 });
+  const { server, to } = await opened(t, { timeoutMs: 1_000, connectionsMax: 1 });
   server.react = () => {};
   const [first, second] = await Promise.all([to.send("a", "{}"), to.send("b", "{}")]);
   assert.deepEqual(first, unreachable("ETIMEDOUT", { cause: "timeout" }));
@@ -188,7 +188,7 @@ test("a missing server is reported as unreachable with the connection's error to
     url: "http://nowhere.invalid",
     tls: null,
     observe: () => {},
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     connectionsMax: 1,
   });
   t.after(() => nowhere.close());
@@ -196,4 +196,20 @@ test("a missing server is reported as unreachable with the connection's error to
   assert.ok(outcome.kind === "unreachable" && !outcome.isSent);
   assert.match(outcome.reason, /^(ENOTFOUND|EAI_AGAIN)$/);
   assert.equal(outcome.failure.cause, "name");
+});
+
+test("a dry run is one POST with its response, or the cause of its failure, and is repeated if it is lost", async (t) => {
+  const { server, to } = await opened(t);
+  server.react = (socket) => socket.write(`${answer("HTTP/1.1 409 Conflict", "Content-Length: 4")}"no"`);
+  assert.deepEqual(await to.dryRun('{"tenant":"acme"}'), { status: 409, text: '"no"' });
+  assert.match(server.requests[0] ?? "", /^POST \/v1\/tests HTTP\/1\.1\r\n[^]*\r\n\r\n\{"tenant":"acme"\}$/);
+  const react = server.react;
+  server.react = (socket) => {
+    server.react = react;
+    socket.destroy();
+  };
+  assert.deepEqual(await to.dryRun("{}"), { status: 409, text: '"no"' });
+  assert.equal(server.requests.length, 3);
+  server.close();
+  assert.deepEqual(await to.dryRun("{}"), { cause: "refused", code: "ECONNREFUSED" });
 });

@@ -74,7 +74,7 @@ async function sender(t: TestContext, port: number, options: SenderOptions = {})
   const to = new Sender({
     url: `https://${host}:${port}`,
     tls: await TlsFiles.load({ certFile, keyFile, caFile: authority.file }, "delivery"),
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     connectionsMax: 4,
     observe: () => {},
     ...rest,

@@ -44,7 +44,10 @@ test("every error code in the documents is one that the service returns", () => 
   const statusOf = (rules: Readonly<Record<string, { status: number }>>) =>
     Object.entries(rules).map(([code, { status }]) => `${status} \`${code}\``);
   const given = new Set([
-    ...["202 `accepted`", "200 `duplicate`", ...statusOf(errors), ...statusOf(formErrors)],
+    "202 `accepted`",
+    "200 `duplicate`",
+    ...statusOf(errors),
+    ...statusOf(formErrors),
     ...Object.entries({ ...planErrors, ...opsErrors }).map(([code, status]) => `${status} \`${code}\``),
   ]);
   const named = pages.flatMap(({ text }) => text.match(/\b[2-5]\d\d `[a-z_]+`/g) ?? []);

@@ -45,7 +45,9 @@ const check = () => deliveries.check({ calls: crm.calls, mails: smtp.messages })
 
 async function accept(service: RunningServer, body: string): Promise<string> {
   const outcome = await intake.post(service.url, {
-    ...{ apiKey: key.text, idempotencyKey: intake.freshKey("lead"), body },
+    apiKey: key.text,
+    idempotencyKey: intake.freshKey("lead"),
+    body,
   });
   assert.equal(outcome.kind, "accepted");
   return outcome.kind === "accepted" ? outcome.eventId : "";

@@ -9,10 +9,10 @@ import { openProxy } from "../support/faults/postgres_proxy.ts";
 import { type Random, randomOf } from "../support/faults/random.ts";
 import { withSql } from "../support/database.ts";
 
-const pollMs = 4_000;
+const pollMs = 10_000;
 const noticedWithinMs = 15_000;
 // Slack for a busy machine, below another poll interval.
-const slackMs = 3_500;
+const slackMs = 9_000;
 const listenName = "lead-intake listen";
 
 const fixture = await deliveryFixture({ ownPostgres: true, env: { DELIVERY_POLL_MS: String(pollMs) } });
@@ -24,9 +24,12 @@ const key = await fixture.routed();
 // One server only accepts, so that the other depends on notifications and its poll.
 const accepting = await testEnv.start();
 const delivering = await testEnv.start({
-  ...{ ACTIONS_URL: tier.url, DELIVERY_POLL_MS: String(pollMs) },
+  ACTIONS_URL: tier.url,
+  DELIVERY_POLL_MS: String(pollMs),
   // Sends and leases are short, so that a lost attempt is repeated soon.
-  ...{ DELIVERY_SEND_TIMEOUT_MS: "8000", DELIVERY_LEASE_MS: "9000", DELIVERY_BACKOFF_BASE_MS: "100" },
+  DELIVERY_SEND_TIMEOUT_MS: "8000",
+  DELIVERY_LEASE_MS: "9000",
+  DELIVERY_BACKOFF_BASE_MS: "100",
 }, { databaseUrl: proxy.databaseUrl(databaseUrl), runtime: "node" });
 
 /** Posts a lead and returns the time from its 202 to its arrival at the tier. */
@@ -67,17 +70,18 @@ test("a half-open LISTEN connection delays leads by at most the poll interval an
   await assertHinted(t, chance);
   const startMs = performance.now();
   proxy.blackHole(listenName);
+  // Observed beside the leads, whose polls take time of their own.
+  const noticed = until(async () => (await listener() ?? before) !== before, {
+    deadlineMs: 2 * noticedWithinMs,
+    what: "another connection listens",
+    intervalMs: 100,
+  }).then(() => performance.now() - startMs);
   for (let n = 1; n <= 2; n++) {
     const tookMs = await delayMs(chance);
     t.diagnostic(`a lead took ${Math.round(tookMs)} ms by the poll`);
     assert.ok(tookMs < pollMs + slackMs);
   }
-  await until(async () => (await listener() ?? before) !== before, {
-    deadlineMs: 2 * noticedWithinMs,
-    what: "another connection listens",
-    intervalMs: 100,
-  });
-  const noticedMs = performance.now() - startMs;
+  const noticedMs = await noticed;
   t.diagnostic(`noticed and replaced after ${Math.round(noticedMs)} ms`);
   assert.ok(noticedMs < noticedWithinMs + slackMs);
   await assertHinted(t, chance);

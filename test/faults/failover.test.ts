@@ -35,8 +35,12 @@ interface Pair {
 
 const env = {
   ...raisedLimits,
-  ...{ DELIVERY_POLL_MS: "200", DELIVERY_SEND_TIMEOUT_MS: "8000", DELIVERY_LEASE_MS: "9000" },
-  ...{ DELIVERY_BACKOFF_BASE_MS: "100", DELIVERY_BACKOFF_CAP_MS: "1000", DELIVERY_ATTEMPTS_MAX: "100" },
+  DELIVERY_POLL_MS: "200",
+  DELIVERY_SEND_TIMEOUT_MS: "8000",
+  DELIVERY_LEASE_MS: "9000",
+  DELIVERY_BACKOFF_BASE_MS: "100",
+  DELIVERY_BACKOFF_CAP_MS: "1000",
+  DELIVERY_ATTEMPTS_MAX: "100",
 };
 // The promise is two seconds; the test waits for the signal and reports the time.
 const generousMs = 20_000;
@@ -151,7 +155,9 @@ if (!isSkipped("test/faults/failover: another address")) {
     const standby = await startStandby(primary.server, "127.0.0.2");
     pointTo("127.0.0.1");
     const pair: Pair = {
-      ...{ primary, standby, hostsFile },
+      primary,
+      standby,
+      hostsFile,
       address: onHost(primary.url, "store.test"),
       move: () => pointTo("127.0.0.2"),
       standbyUrl: onHost(primary.url, "127.0.0.2"),

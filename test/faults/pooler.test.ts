@@ -30,8 +30,11 @@ const tier = await Tier.open();
 const history = new History();
 const env = {
   ...raisedLimits,
-  ...{ ACTIONS_URL: tier.url, DELIVERY_POLL_MS: "200", DELIVERY_BACKOFF_BASE_MS: "100" },
-  ...{ DELIVERY_SEND_TIMEOUT_MS: "3000", DELIVERY_LEASE_MS: "5000" },
+  ACTIONS_URL: tier.url,
+  DELIVERY_POLL_MS: "200",
+  DELIVERY_BACKOFF_BASE_MS: "100",
+  DELIVERY_SEND_TIMEOUT_MS: "3000",
+  DELIVERY_LEASE_MS: "5000",
 };
 const server = await startServer({ databaseUrl: pooled, env });
 atEnd(() =>
@@ -45,7 +48,10 @@ const ofService = "usename = 'test_service' and pid <> pg_backend_pid()";
 test("killing backends and PgBouncer under load loses and doubles nothing", async (t) => {
   const deliveries = new DeliveryHistory({ databaseUrl: url, intake: history, tier });
   const load = new Load(t, {
-    ...{ history, chance: randomOf(t), apiKeys: [key], clients: 8 },
+    history,
+    chance: randomOf(t),
+    apiKeys: [key],
+    clients: 8,
     intakeUrls: () => [server.url],
   });
   await load.accepted(50);

@@ -13,12 +13,12 @@ import { fixture, storeWritable } from "../support/faults/fixture.ts";
 import { withSql } from "../support/database.ts";
 
 // Slack for a busy machine.
-const slackMs = 1_000;
+const slackMs = 5_000;
 const unwritableWithinMs = 2_000 + slackMs;
 const healedWithinMs = 2_000 + slackMs;
 const refusedWithinMs = 10_000 + slackMs;
-// While the store is known to be unwritable, no request waits.
-const failFastMs = 1_000;
+// While the store is known to be unwritable, no request waits until its commit is abandoned (9.5 s).
+const failFastMs = 5_000;
 
 const settings = { max_connections: 12, superuser_reserved_connections: 0 };
 const { apiKey, databaseUrl, history, intakeUrls, postgres, proxy, server } = await fixture({

@@ -44,7 +44,9 @@ test("a number is read digit by digit, and a boolean is ignored", () => {
 test("a value too long for an index is left out", () => {
   const long = "x".repeat(30_000);
   assert.deepEqual(contact({ phone: long, email: long, last_name: long }), {
-    ...{ phone: null, email: null, lastName: null },
+    phone: null,
+    email: null,
+    lastName: null,
   });
   assert.equal(contact({ name: `${long} King` }).lastName, "king");
 });

@@ -77,6 +77,23 @@ if (missing !== null) {
     assert.doesNotMatch(output, /FAILURE/);
   });
 
+  test("an operator sets a CRM route on the machine, looks at its requests, and sees why a sample lead fails", async () => {
+    const url = "https://hooks.invalid/7f3a9c";
+    await machine.shell("lead-ctl tenant add customer");
+    await machine.shell(`printf ${url} | lead-ctl tenant route customer --crm webhook_json --secret url=-`);
+    const { requests, faults } = await site.ctl("tenant route customer --test --dry-run");
+    assert.deepEqual([requests[0].method, requests[0].url, requests[0].body.country, faults], [
+      "POST",
+      "https://hooks.invalid/***",
+      "US",
+      [],
+    ]);
+    const { code, stdout, stderr } = await machine.run("lead-ctl", ["tenant", "route", "customer", "--test"]);
+    assert.deepEqual([code, stderr], [1, ""]);
+    assert.match(stdout, /^CRM webhook_json +failed: dns_failed /m);
+    assert.doesNotMatch(stdout, /7f3a9c/);
+  });
+
   test("the metrics include the free space of the database's disk", async () => {
     await until(async () => /^lead_database_disk_available_bytes [1-9]/m.test(await metrics()));
   });
@@ -112,8 +129,13 @@ if (missing !== null) {
     const asAnother =
       'mount -t tmpfs tmpfs /etc/lead-intake && mount -t tmpfs tmpfs /opt/lead-intake && exec "$@"';
     const { code, stderr } = await machine.run("unshare", [
-      ...["--mount", "sh", "-c", asAnother, "sh"],
-      ...[`/srv/lead-intake-${version}/scripts/install.sh`, ...options],
+      "--mount",
+      "sh",
+      "-c",
+      asAnother,
+      "sh",
+      `/srv/lead-intake-${version}/scripts/install.sh`,
+      ...options,
     ]);
     assert.equal(code, 2, stderr);
     assert.match(

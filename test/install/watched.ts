@@ -28,7 +28,8 @@ if (missing !== null) {
   /** Returns the metrics. */
   const metrics = async () =>
     (await machine.run("/opt/lead-intake/current/runtime/node", [
-      ...["-e", "fetch('http://127.0.0.1:9091/metrics').then((r) => r.text()).then(console.log)"],
+      "-e",
+      "fetch('http://127.0.0.1:9091/metrics').then((r) => r.text()).then(console.log)",
     ])).stdout;
   /** Adds a drop-in to a unit. */
   const dropIn = (of: string, text: string) =>

@@ -46,6 +46,14 @@ test("detail names the format of a body that is not JSON", () => {
   }
 });
 
+test("detail names a form's field that has an array or an object as its value", () => {
+  const valueNeeded = "a string, number, boolean or null is needed";
+  for (const [value, type] of [["[1]", "an array"], ["{}", "an object"]]) {
+    const { detail, reason } = fieldsFault(`{"name":"Jo","boxes":${value}}`);
+    assert.deepEqual([reason, detail], ["nested_value", `boxes is ${type}; ${valueNeeded}`]);
+  }
+});
+
 test("detail names the type of a JSON value that is not an object", () => {
   assert.equal(detailOf("[]"), "the body is an array; send one lead per request, as an object");
   assert.equal(detailOf("null"), "the body is null; send a JSON object");

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   arrayElements,
   decodeString,
+  indentJson,
   isObject,
   members,
   minifyJson,
@@ -125,6 +126,14 @@ test("minifyJson removes white space and preserves digits, escapes and order", (
   );
   assert.equal(minifyJson(" "), "");
   assert.equal(minifyJson('"never closed'), '"never closed');
+});
+
+test("indentJson keeps every digit and leaves other text unchanged", () => {
+  assert.equal(
+    indentJson('{"a":[1.10,12345678901234567890,1e400],"b":{"c":"x\\n"}}'),
+    '{\n  "a": [\n    1.10,\n    12345678901234567890,\n    1e400\n  ],\n  "b": {\n    "c": "x\\n"\n  }\n}',
+  );
+  assert.equal(indentJson("a=1&b=2"), "a=1&b=2");
 });
 
 test("minifyJson and arrayElements accept any value with any indentation", () => {

@@ -96,7 +96,8 @@ const sessionAt = (url: string) => answered(200, { text: `{"id":"cs_1","url":"${
 const refused: readonly (readonly [string, Fault, object])[] = [
   ["400 of a parameter", answered(400, { error: { ...wrongParameter, message: "m" } }), wrongParameter],
   ["a redirect", answered(302, { headers: { Location: "https://evil.example/" }, text: "" }), {
-    ...{ type: "unexpected_answer", status: 302 },
+    type: "unexpected_answer",
+    status: 302,
   }],
   ["200 without JSON", answered(200, { text: "ok" }), { type: "unexpected_answer" }],
   ["a session whose address is not https", sessionAt("javascript:alert(1)"), { type: "no_session" }],

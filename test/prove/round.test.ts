@@ -20,20 +20,21 @@ async function round(
   options: Pick<PlanOptions, "runMs" | "hasActions"> & Partial<PlanOptions>,
 ): Promise<History> {
   const plan = makePlan({
-    ...{
-      seed,
-      nodes: 2,
-      callers: 8,
-      pauseMs: 60,
-      nodeKillMs: 3_000,
-      postgresKillMs: 10_000,
-      isEachOnce: true,
-      hasOperators: true,
-      ...options,
-    },
+    seed,
+    nodes: 2,
+    callers: 8,
+    pauseMs: 60,
+    nodeKillMs: 3_000,
+    postgresKillMs: 10_000,
+    isEachOnce: true,
+    hasOperators: true,
+    ...options,
   });
   return await runRound(plan, {
-    ...{ tree: ownTree, diskMegabytes: 256, runtimes: ["node", "deno"] },
+    tree: ownTree,
+    diskMegabytes: 256,
+    runtimes: ["node", "deno"],
+    report: (line) => console.log(line),
   });
 }
 

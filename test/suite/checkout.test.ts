@@ -413,7 +413,10 @@ test("a browser can press the button over HTTP/2, which sends no Host", async ()
     // First, because a refusal does not wait for the body.
     const body = new URLSearchParams({ email: buyerEmail, order: await freshOrder() }).toString();
     const stream = session.request({
-      ...{ ":method": "POST", ":path": "/buy/sold", "origin": page, "sec-fetch-site": "same-origin" },
+      ":method": "POST",
+      ":path": "/buy/sold",
+      "origin": page,
+      "sec-fetch-site": "same-origin",
       "content-type": "application/x-www-form-urlencoded",
     });
     stream.end(body);

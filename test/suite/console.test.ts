@@ -45,6 +45,7 @@ const pages = [
   "/dead/replay-all",
   `/dead/replay-all?tenant=${tenant.slug}`,
   `/collisions/${collision?.id}`,
+  `/tenants/${tenant.slug}`,
   `/leads/${deadId}`,
   `/leads/${heldId}`,
   `/leads/${doneId}`,
@@ -244,6 +245,15 @@ test("a delivered lead lists its effects by name and repeats one of them once, w
   ]]);
   assert.match((await stage.get(twice.headers.location as string)).text, /it is already being sent/);
   assert.equal((await stage.audit()).length, rows);
+});
+
+test("a tenant's page shows its routes' responses, and without ACTIONS_URL no dry run", async () => {
+  const { text } = await stage.get(`/tenants/${tenant.slug}`);
+  const plain = text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assert.match(plain, /everything Email l…@acme\.example failed 451 .* smtp_deferred_451 /);
+  assert.match(plain, /Dry run of the last lead ACTIONS_URL is not set for this process/);
+  assert.match(text, /<button disabled>/);
+  assert.doesNotMatch(text, /hunter2|whsec_|\/dry-run"/);
 });
 
 test("replaying chosen dead letters leaves the others, with an audit row for each", async () => {

@@ -53,7 +53,9 @@ async function digest(secret: string | null = newSecret) {
       return Promise.resolve({ kind: "done" });
     },
     heldLinks: secret === null ? null : { formsUrl: server.urls.forms as string, secret },
-    ...{ timeoutMs: 5_000, nowMs: () => Date.parse(due), observe: () => {} },
+    timeoutMs: 20_000,
+    nowMs: () => Date.parse(due),
+    observe: () => {},
     log: createLog({ push: (line) => void lines.push(line) }, () => new Date()),
   });
   assert.equal(await job.runOnce(), true);
@@ -194,7 +196,9 @@ test("the digest omits held submissions when the tenant has no links or the acti
 test("the page shares the public read budget, posts included, and needs a secret", async () => {
   const link = await linkOf(await hold("budget"));
   const small = await testEnv.start({
-    ...{ FORMS_LINK_SECRET: newSecret, PUBLIC_IP_PER_MINUTE: "1", PUBLIC_IP_BURST: "1" },
+    FORMS_LINK_SECRET: newSecret,
+    PUBLIC_IP_PER_MINUTE: "1",
+    PUBLIC_IP_BURST: "1",
   });
   const path = new URL(link).pathname;
   const localAddress = "127.4.4.4";

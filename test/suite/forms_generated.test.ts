@@ -22,7 +22,13 @@ const text = fc.oneof(
     "\u202e",
   ),
 );
-const flat = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null));
+const flat = fc.oneof(
+  text,
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+);
 const nested = fc.oneof(fc.constant([]), fc.constant({}), fc.array(text, { maxLength: 2 }));
 const name = fc.oneof(
   fc.constantFrom("name", "email", "website", "form_key", "phone", "page_url", "__proto__", "message", ""),

@@ -75,7 +75,9 @@ test("an Idempotency-Key of 200 characters is accepted, 201 answer 400 invalid_j
   await testEnv.leavesNothing(async () => {
     const { status, json } = await post(visitor(), "k".repeat(201));
     assert.deepEqual([status, json.error, json.fields], [
-      ...[400, "invalid_json", { "Idempotency-Key": "too_long" }],
+      400,
+      "invalid_json",
+      { "Idempotency-Key": "too_long" },
     ]);
   });
   const body = visitor();
@@ -94,7 +96,10 @@ test("128 concurrent posts of one Idempotency-Key over two servers: one 202, the
   const { events, outbox, pending, submissions } = before;
   assert.deepEqual(await testEnv.stored(), {
     ...before,
-    ...{ events: events + 1, outbox: outbox + 1, pending: pending + 1, submissions: submissions + 1 },
+    events: events + 1,
+    outbox: outbox + 1,
+    pending: pending + 1,
+    submissions: submissions + 1,
   });
 });
 

@@ -61,7 +61,6 @@ test("a raised limit of an address or a forms key applies and lowers nothing", a
   const policy = async (localAddress: string) =>
     (await testEnv.submit(form, { key: key.text, body: {}, localAddress })).headers["ratelimit-policy"];
   await until(async () => (await policy("127.9.1.1")) === '"ip";q=6000;w=60, "tenant";q=1200;w=60', {
-    deadlineMs: 6_000,
     intervalMs: 100,
   });
   assert.equal(await policy("127.9.2.1"), '"ip";q=600;w=60, "tenant";q=1200;w=60');

@@ -106,7 +106,8 @@ test("a form submission is listed with its verdict, and a held one is found by i
     // Not the numbered message of visitor(): some numbers change the score.
     body: {
       ...visitor({ message: "We would like to have our roof looked at." }),
-      ...{ phone, website: "https://spam.example" },
+      phone,
+      website: "https://spam.example",
     },
   });
   assert.deepEqual([clean.status, spam.status], [202, 202]);

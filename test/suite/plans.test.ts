@@ -68,9 +68,7 @@ test("once a plan exists, no node answers []", async () => {
 test("a plan put by ctl is served by every node within 5 s, as written, in one order and with one ETag", async () => {
   await put(`[${yearly},\n ${basic.replaceAll(",", ", ")}]`);
   for (const server of [first, second]) {
-    await until(async () => (await ask("/api/plans", {}, server)).text === `[${basic},${yearly}]`, {
-      deadlineMs: 5_000,
-    });
+    await until(async () => (await ask("/api/plans", {}, server)).text === `[${basic},${yearly}]`);
   }
   const [one, other] = await Promise.all([first, second].map((server) => ask("/api/plans", {}, server)));
   assert.equal(one?.headers.etag, other?.headers.etag);
@@ -132,7 +130,7 @@ test("without the store the feed answers 503, never [], and recovers", async () 
     if (answer.status === 503) return answer;
     assert.equal(answer.status, 304, "until the store is known to be away, the last snapshot");
     return null;
-  }, { deadlineMs: 4_000 });
+  });
   assert.equal(away.json.error, "not_accepting");
   assert.equal(away.headers["access-control-allow-origin"], "*");
   assert.equal(away.headers.etag, undefined);
@@ -140,7 +138,7 @@ test("without the store the feed answers 503, never [], and recovers", async () 
   const back = await until(async () => {
     const answer = await ask("/api/plans");
     return answer.status === 200 ? answer : null;
-  }, { deadlineMs: 5_000 });
+  });
   assert.equal(back.text, text);
   assert.equal(back.headers.etag, headers.etag);
 });

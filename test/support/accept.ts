@@ -8,24 +8,20 @@ import type { Entry } from "../../src/store/serving/accept.ts";
 export function acceptEntry(parts: Partial<Entry> = {}): Entry {
   const { digest = randomUUID() } = parts;
   return {
-    ...{
-      kind: "lead",
-      keyId: 1,
-      tenantId: 1,
-      space: "c",
-      digest,
-      contentDigest: digest,
-      idempotencyKey: null,
-    },
-    ...{
-      flags: [],
-      lead: "{}",
-      extra: null,
-      raw: "{}",
-      costCents: null,
-      unknownArea: null,
-      submission: null,
-    },
+    kind: "lead",
+    keyId: 1,
+    tenantId: 1,
+    space: "c",
+    digest,
+    contentDigest: digest,
+    idempotencyKey: null,
+    flags: [],
+    lead: "{}",
+    extra: null,
+    raw: "{}",
+    costCents: null,
+    unknownArea: null,
+    submission: null,
     arrivedAtMs: performance.now(),
     ...parts,
   };

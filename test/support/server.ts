@@ -78,7 +78,10 @@ function run(script: string, args: readonly string[], options: ProgramOptions) {
   const [program = command, ...line] = [
     ...inPlaceOfHosts(options.hostsFile),
     ...handing,
-    ...[command, ...prefix, script, ...args],
+    command,
+    ...prefix,
+    script,
+    ...args,
   ];
   const stdio: ["ignore", "pipe", "pipe", ...number[]] = ["ignore", "pipe", "pipe", ...descriptors];
   const child = spawn(program, line, {

@@ -98,7 +98,9 @@ export async function changeForms(run: OperatorRun): Promise<void> {
   const keys = Array.from({ length: runsMin }, (_, index) => `form-${index}`);
   const steps: readonly [command: string, options: readonly string[], columns: Row][] = [
     ["add", ["--required", "name,email", "--threshold", "70", "--blocked", "a,b"], {
-      ...{ required: ["name", "email"], threshold: 70, blocked: ["a", "b"] },
+      required: ["name", "email"],
+      threshold: 70,
+      blocked: ["a", "b"],
     }],
     ["change", ["--blocked", "c"], { blocked: ["c"] }],
     ["remove", [], { removed_at: nonNull }],
@@ -138,8 +140,13 @@ export async function changePlans(run: OperatorRun): Promise<void> {
       plans,
       (slug) => ["plan", "put", file(slug)],
       (_, slug) => [[`plan ${slug}`, {
-        ...{ slug, name: "Roof", customer: "north", amount_cents: cents, billing_interval: "month" },
-        ...{ body: nonNull, updated_at: nonNull },
+        slug,
+        name: "Roof",
+        customer: "north",
+        amount_cents: cents,
+        billing_interval: "month",
+        body: nonNull,
+        updated_at: nonNull,
       }]],
     );
     const wanted = `[${plans.map((slug) => text(slug, cents)).join(",")}]`;
@@ -218,8 +225,14 @@ export async function addCustomers(run: OperatorRun): Promise<void> {
     (_, slug, after) => {
       const { id } = of(after, "actions.route", slug);
       return [[`tenant ${slug}`, { has_route: true }], [`actions.route ${id}`, {
-        ...{ id, tenant_id: idOf(after, slug), kind: "crm", closeness: 0, sandbox: false },
-        ...{ address: `${sink.url}/hook/${slug}`, secret: nonNull, changed_at: nonNull },
+        id,
+        tenant_id: idOf(after, slug),
+        kind: "crm",
+        closeness: 0,
+        sandbox: false,
+        address: `${sink.url}/hook/${slug}`,
+        secret: nonNull,
+        changed_at: nonNull,
       }]];
     },
   );
@@ -235,8 +248,14 @@ export async function addCustomers(run: OperatorRun): Promise<void> {
     const { id } = of(after, "api_key", slug);
     const text = keys[index] ?? "";
     return [`api_key ${id}`, {
-      ...{ id, tenant_id: idOf(after, slug), campaign_id: of(after, "campaign", slug).id, surface: "intake" },
-      ...{ label: "kept", digest: `\\x${keyDigest(text)}`, last4: text.slice(-4), created_at: nonNull },
+      id,
+      tenant_id: idOf(after, slug),
+      campaign_id: of(after, "campaign", slug).id,
+      surface: "intake",
+      label: "kept",
+      digest: `\\x${keyDigest(text)}`,
+      last4: text.slice(-4),
+      created_at: nonNull,
     }];
   });
   run.compare("key.issue", before, after, new Map(issuedKeys));

@@ -57,6 +57,7 @@ export class OperatorRun {
 
   /** Counts the runs of an operation. */
   count(operation: string, count: number): void {
+    this.testEnv.options.report?.(operation);
     this.operations[operation] = (this.operations[operation] ?? 0) + count;
   }
 

@@ -91,7 +91,10 @@ export async function resetSentAgain(run: OperatorRun): Promise<void> {
 /** Runs the operations that queue events, and settles claims late. */
 export async function changeQueue(run: OperatorRun): Promise<void> {
   const queued = (before: Rows, id: string, more: Row): Change => [`outbox ${id}`, {
-    ...{ event_id: id, tenant_id: rowAt(before, `event ${id}`).tenant_id, due_at: nonNull, ...more },
+    event_id: id,
+    tenant_id: rowAt(before, `event ${id}`).tenant_id,
+    due_at: nonNull,
+    ...more,
   }];
   const start = await run.read();
   const held = idsOf(start, "submission", (row) => isHeld(row) && row.dismissed_at === null);
@@ -136,14 +139,30 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
       return [
         [`collision ${key}`, { settled_at: nonNull, accepted_event_id: nonNull, ...none }],
         [`event ${id}`, {
-          ...{ event_id: id, kind, tenant_id, key_id, received_at: nonNull, flags, lead, extra, raw },
-          ...{ content_digest, dedupe_space: kind === "lead" ? "c" : "C" },
+          event_id: id,
+          kind,
+          tenant_id,
+          key_id,
+          received_at: nonNull,
+          flags,
+          lead,
+          extra,
+          raw,
+          content_digest,
+          dedupe_space: kind === "lead" ? "c" : "C",
         }],
         [`outbox ${id}`, { event_id: id, tenant_id, due_at: nonNull }],
         ...(kind === "lead" ? [] : [
           [`submission ${id}`, {
-            ...{ event_id: id, tenant_id, form_id, verdict: "clean" },
-            ...{ score, reasons, phone, email, last_name },
+            event_id: id,
+            tenant_id,
+            form_id,
+            verdict: "clean",
+            score,
+            reasons,
+            phone,
+            email,
+            last_name,
           }] as const,
         ]),
       ];
@@ -163,7 +182,10 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
   await run.makeDead(done);
   const requeued = (before: Rows, id: string, reason: string, sentBefore: unknown) =>
     queued(before, id, {
-      ...{ made: lastAttempt(before, id), sent_before: sentBefore, is_replay: true, reason },
+      made: lastAttempt(before, id),
+      sent_before: sentBefore,
+      is_replay: true,
+      reason,
     });
   const effects = (before: Rows, id: string) =>
     effectsOf(before, id).map((one) => ({ ...one, known: before.get(one.key) }));
@@ -177,14 +199,24 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
     ...replayed(before, id),
     ...effects(before, id).flatMap(({ key, route, known }): Change[] =>
       known?.is_done ? [] : [[key, {
-        ...{ event_id: id, route_id: route.id, effect: route.kind, is_done: true, settled_at: nonNull },
-        ...{ ...unclaimed, reason: null },
+        event_id: id,
+        route_id: route.id,
+        effect: route.kind,
+        is_done: true,
+        settled_at: nonNull,
+        ...unclaimed,
+        reason: null,
       }]]
     ),
   ]);
   const startedAgain = (known: Row): Row => ({
-    ...{ round: Number(known.round) + 1, is_done: false, ...unclaimed },
-    ...{ settled_at: null, reason: null, status: null, answer: null },
+    round: Number(known.round) + 1,
+    is_done: false,
+    ...unclaimed,
+    settled_at: null,
+    reason: null,
+    status: null,
+    answer: null,
   });
   await run.apply("event.send_again", again, ["lead", "send-again"], (before, id) => [
     requeued(before, id, "sent_again", lastAttempt(before, id)),
@@ -318,8 +350,12 @@ async function settleEffects(run: OperatorRun): Promise<void> {
       await claimAll(firstLease, effectLeaseMs, "busy");
     },
     effects.map(({ id, key, route }) => [key, {
-      ...{ event_id: id, route_id: route.id, effect: route.kind, attempts: 2 },
-      ...{ lease: secondLease, lease_until: nonNull },
+      event_id: id,
+      route_id: route.id,
+      effect: route.kind,
+      attempts: 2,
+      lease: secondLease,
+      lease_until: nonNull,
     }]),
   );
   const cases = [
@@ -345,7 +381,11 @@ async function settleEffects(run: OperatorRun): Promise<void> {
     settled.flatMap(({ key, reason, status, counts }): Change[] =>
       counts
         ? [[key, {
-          ...{ is_done: reason === null, ...unclaimed, settled_at: nonNull, reason, status },
+          is_done: reason === null,
+          ...unclaimed,
+          settled_at: nonNull,
+          reason,
+          status,
           answer: status === null ? null : "said",
         }]]
         : []
@@ -407,7 +447,11 @@ async function settleLate(run: OperatorRun): Promise<void> {
     attempt(row, "delivered", 200),
     [`outbox ${row.event_id}`, null],
     [`attempt ${row.event_id}/${row.number + 1}`, {
-      ...{ event_id: row.event_id, number: row.number + 1, at: nonNull, outcome: "lost", spent: true },
+      event_id: row.event_id,
+      number: row.number + 1,
+      at: nonNull,
+      outcome: "lost",
+      spent: true,
     }],
   ]);
   secondClaim = secondClaim.filter((row) => !isAmong([...dead, ...held])(row));

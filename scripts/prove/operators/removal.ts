@@ -162,7 +162,10 @@ export async function repeatRemoved(run: OperatorRun): Promise<void> {
   );
   const posts = [...leads ?? [], ...submissions ?? []];
   await run.callers.repeat(posts.map(({ kind, tenant, idempotencyKey, body, content, expected }) => ({
-    ...{ kind: kind as PostKind, tenant, idempotencyKey, body },
+    kind: kind as PostKind,
+    tenant,
+    idempotencyKey,
+    body,
     content: { name: content, expected, spell: () => body },
   })));
   run.count("post repeated after its removal", posts.length);

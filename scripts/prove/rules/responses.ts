@@ -26,7 +26,9 @@ import {
 
 /** The errors that any request may get, by status; other rules check whether they are justified. */
 const sharedErrors: Readonly<Record<number, string>> = {
-  ...{ 401: "unauthorized", 429: "rate_limited", 503: "not_accepting" },
+  401: "unauthorized",
+  429: "rate_limited",
+  503: "not_accepting",
 };
 /** A request sent this long before SIGTERM has certainly been received. */
 const receivedMs = 1_000;

@@ -58,7 +58,9 @@ function identityGroups({ exchanges, tables }: History): IdentityGroup[] {
         : `${tenant} ${kind} key ${idempotencyKey}`,
   );
   return [...new Set([...byIdentity.keys(), ...events.keys()])].map((identity) => ({
-    ...{ identity, posts: byIdentity.get(identity) ?? [], events: events.get(identity) ?? [] },
+    identity,
+    posts: byIdentity.get(identity) ?? [],
+    events: events.get(identity) ?? [],
     windowMs: identity.includes(" key ")
       ? Infinity
       : identity.includes(" form ")

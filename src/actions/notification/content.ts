@@ -149,8 +149,13 @@ export function withoutInvisible(text: string): string {
 const timeFormats = {
   /** Thursday, September 3, 2026 at 7:05 AM PDT */
   moment: {
-    ...{ weekday: "long", year: "numeric", month: "long", day: "numeric" },
-    ...{ hour: "numeric", minute: "2-digit", timeZoneName: "short" },
+    weekday: "long",
+    year: "numeric",
+    month: "long",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    timeZoneName: "short",
   },
   /** Sep 3, 7:05 AM PDT */
   brief: { month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" },
@@ -164,15 +169,29 @@ const timeFormats = {
  * Chosen: UTC for a zone that this runtime does not know, because an email with the wrong zone is better than none.
  */
 export function localTime(at: string | number, timeZone: string, form: keyof typeof timeFormats): string {
-  const format = (zone: string) => new Intl.DateTimeFormat("en-US", { ...timeFormats[form], timeZone: zone });
-  let formatter: Intl.DateTimeFormat;
-  try {
-    formatter = format(timeZone);
-  } catch {
-    formatter = format("UTC");
-  }
+  const formatter = timeFormatter(timeZone, form) ?? timeFormatter("UTC", form);
   // Some runtimes write a narrow space before AM and PM.
-  return formatter.format(new Date(at)).replace(/\p{Zs}/gu, " ");
+  return (formatter?.format(new Date(at)) ?? "").replace(/\p{Zs}/gu, " ");
+}
+
+/** Formatters by zone and form, because creating one takes half a millisecond. */
+const formatters = new Map<string, Intl.DateTimeFormat | null>();
+const formattersMax = 100;
+
+/** Returns `null` for a zone that this runtime does not know. */
+function timeFormatter(timeZone: string, form: keyof typeof timeFormats): Intl.DateTimeFormat | null {
+  const key = `${form} ${timeZone}`;
+  let formatter = formatters.get(key);
+  if (formatter === undefined) {
+    try {
+      formatter = new Intl.DateTimeFormat("en-US", { ...timeFormats[form], timeZone });
+    } catch {
+      formatter = null;
+    }
+    if (formatters.size >= formattersMax) formatters.clear();
+    formatters.set(key, formatter);
+  }
+  return formatter;
 }
 
 /** The sender's values as text; empty if not sent. */

@@ -60,8 +60,21 @@ function joinPreheader(parts: readonly string[]): string {
 
 /** The fields that the notification does not list under "Other fields". */
 const fieldsShownElsewhere = [
-  ...["first_name", "last_name", "phone", "email", "street_address", "city", "state", "zip", "country"],
-  ...["project_service", "project_area", "project_material", "project_details", "external_id", "cost_cents"],
+  "first_name",
+  "last_name",
+  "phone",
+  "email",
+  "street_address",
+  "city",
+  "state",
+  "zip",
+  "country",
+  "project_service",
+  "project_area",
+  "project_material",
+  "project_details",
+  "external_id",
+  "cost_cents",
 ];
 
 /** The nouns that follow a project area, for the services whose noun differs from their name. */
@@ -76,7 +89,12 @@ function leadNotification(event: DeliveredEvent, recipient: Recipient): Notifica
   };
   const [city, state, zip] = [text("city"), text("state"), text("zip")];
   const contactInfo = contactDetails({
-    ...{ phone: text("phone"), email: text("email"), street: text("street_address"), city, state, zip },
+    phone: text("phone"),
+    email: text("email"),
+    street: text("street_address"),
+    city,
+    state,
+    zip,
     country: text("country") || countryDefault,
   });
   const name = singleLine(`${text("first_name")} ${text("last_name")}`).trim();
@@ -231,8 +249,13 @@ function readSender(fields: readonly Member[]) {
   );
   return {
     contact: {
-      ...{ phone: take("phone").trim(), email: take("email").trim(), street: take("street_address") },
-      ...{ city: take("city"), state: take("state"), zip: take("zip"), country },
+      phone: take("phone").trim(),
+      email: take("email").trim(),
+      street: take("street_address"),
+      city: take("city"),
+      state: take("state"),
+      zip: take("zip"),
+      country,
     },
     name: singleLine(name),
     messageLabel: fieldLabel(find("project_details")?.name ?? ""),

@@ -11,7 +11,9 @@ import type { Edge } from "./edge.ts";
 
 /** The cipher suites for TLS 1.3 and 1.2, the same as Deno's; all have forward secrecy and AEAD. */
 const ciphers = [
-  ...["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"],
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
   ...["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"].flatMap((
     rest,
   ) => [`ECDHE-ECDSA-${rest}`, `ECDHE-RSA-${rest}`]),

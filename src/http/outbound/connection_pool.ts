@@ -36,6 +36,8 @@ export interface OutboundRequest {
   readonly timeoutMs: number;
   /** Called with the response so far as its body arrives; `abort` closes the connection and fails the request. */
   readonly onPartial?: (partial: Response, abort: () => void) => void;
+  /** Default: {@linkcode PoolOptions.retriesLostRequests}. */
+  readonly isRetriedIfLost?: boolean;
 }
 
 interface PoolOptions extends ConnectionLimits, Pick<FairQueueOptions<unknown>, "mayStart"> {
@@ -104,8 +106,15 @@ export class ConnectionPool {
     const nowMs = performance.now();
     const pending: Pending = {
       ...request,
-      ...{ host, settle, deadlineMs: nowMs + request.timeoutMs, connection: null, deadline: null },
-      ...{ triedAddresses: [], isStarted: false, isTimedOut: false, isRetry: false },
+      host,
+      settle,
+      deadlineMs: nowMs + request.timeoutMs,
+      connection: null,
+      deadline: null,
+      triedAddresses: [],
+      isStarted: false,
+      isTimedOut: false,
+      isRetry: false,
     };
     host.pending.add(pending);
     if (this.#isClosed) return this.#fail(pending, "ECANCELED");
@@ -264,8 +273,8 @@ export class ConnectionPool {
     pending.connection = null;
     if (result.kind === "response") host.workingAddress = connection.address;
     else if (!isTimedOut && !this.#isClosed) {
-      const isLost = this.#options.retriesLostRequests === true && connection.isReusedWithoutResponse &&
-        !isRetry;
+      const isRetried = pending.isRetriedIfLost ?? this.#options.retriesLostRequests === true;
+      const isLost = isRetried && connection.isReusedWithoutResponse && !isRetry;
       const hasOtherAddress = result.stage === "connecting" &&
         triedAddresses.length < target.addresses.length;
       pending.isRetry ||= isLost;

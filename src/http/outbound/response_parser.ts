@@ -36,6 +36,8 @@ interface ResponseHead {
   readonly keepAliveMs: number | null;
   readonly retryAfter: string | null;
   readonly date: string | null;
+  /** The head as received, without its last empty line. */
+  readonly text: string;
 }
 
 // RFC 9112, section 4: the reason phrase is optional; some servers also omit the space before it.
@@ -89,7 +91,19 @@ function parseResponseHead(text: string): ResponseHead {
     keepAliveMs: keepAlive === undefined ? null : Number(keepAlive) * 1000,
     retryAfter: fields.retryAfter,
     date: fields.date,
+    text,
   };
+}
+
+/** Returns a head's fields by lower-case name; the values of a repeated field are joined with commas. */
+export function headerFields({ text }: Pick<ResponseHead, "text">): Readonly<Record<string, string>> {
+  const fields = new Map<string, string>();
+  for (const line of text.split("\r\n").slice(1)) {
+    const [name, value] = splitField(line);
+    const before = fields.get(name);
+    fields.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(fields);
 }
 
 /** Validates a header or trailer line; returns its name in lower case and its value. */
@@ -136,14 +150,14 @@ function framingOf(status: number, { length, isChunked }: Fields): Framing {
 
 export interface Response {
   readonly head: ResponseHead;
-  /** The first 16 KiB of the response body. */
+  /** The first 64 KiB of the response body. */
   readonly body: Buffer;
 }
 
 // Includes interim responses and trailers.
 const headBytesMax = 16 * 1024;
-// Enough for an error message.
-const storedBytesMax = 16 * 1024;
+/** Enough for what a recipe reads of a CRM's response. Source: DECISIONS, CRM. */
+export const storedBytesMax = 64 * 1024;
 // Includes the framing of chunks.
 const bodyBytesMax = 1024 * 1024;
 const extensionBytesMax = 4 * 1024;

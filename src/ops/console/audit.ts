@@ -3,8 +3,8 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
-import { idPattern, parseQuery, rowIdPattern } from "./request.ts";
-import { formatCount, safeText, timeElement, truncated } from "./text.ts";
+import { idPattern, parseQuery, rowIdPattern, slugPattern } from "./request.ts";
+import { formatCount, safeText, tenantLink, timeElement, truncated } from "./text.ts";
 import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 
 // The first words of each action's description; other actions are shown by name.
@@ -88,6 +88,7 @@ function subjectList({ action, subjects, count }: AuditEntry): Markup {
 }
 
 function subjectLink(action: string, subject: string): Markup {
+  if (action.startsWith("tenant.") && slugPattern.test(subject)) return tenantLink(subject);
   // The other subjects of these actions are shorter or contain spaces.
   if (!eventActions.test(action) || !idPattern.test(subject) || subject.length < 20) {
     return markup`<strong>${truncated(subject, 120)}</strong>`;

@@ -22,7 +22,7 @@ import {
 import { erasedNote, pairMembers, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { formatCount, type PageClock, safeText, timeElement, truncated } from "./text.ts";
+import { formatCount, type PageClock, safeText, tenantLink, timeElement, truncated } from "./text.ts";
 
 const listedMax = 200;
 
@@ -72,7 +72,7 @@ ${
             timeElement(collision.lastAt, clock),
             markup`<a href="/collisions/${collision.id}">Compare ${collision.id}</a>`,
             stateBadges(collision),
-            collision.tenant,
+            tenantLink(collision.tenant),
             safeText(collision.source),
             collision.idempotencyKey === null ? "–" : truncated(collision.idempotencyKey, 40),
             formatCount(collision.count),
@@ -118,7 +118,7 @@ export async function collisionPage(
 ${statusBox(collision, { tokens, clock })}
 <dl class="facts">
 <dt>First event</dt><dd><a class="id" href="/leads/${collision.eventId}">${collision.eventId}</a></dd>
-<dt>Tenant</dt><dd>${collision.tenant}</dd>
+<dt>Tenant</dt><dd>${tenantLink(collision.tenant)}</dd>
 <dt>Idempotency-Key</dt><dd>${
       collision.idempotencyKey === null ? "none" : safeText(collision.idempotencyKey)
     }</dd>

@@ -19,6 +19,8 @@ export interface ConsoleParts {
   readonly health: () => { readonly writable: boolean; readonly pending: number; readonly dead: number };
   readonly tier: () => TierView;
   readonly isDraining: () => boolean;
+  /** Asks the actions process for a dry run (`POST /v1/tests`); `null` if `ACTIONS_URL` is not set. */
+  readonly dryRun: ((test: object) => Promise<DryRunReply>) | null;
   /** The time zone in which times are shown and parsed. */
   readonly zone: TimeZone;
   /** The meanings of spam reasons, by name. */
@@ -28,6 +30,11 @@ export interface ConsoleParts {
     stored: { readonly lead: string; readonly receivedAt: string },
   ) => readonly SpamShare[];
 }
+
+/** A response of the actions process, or why there is none. */
+export type DryRunReply =
+  | { readonly status: number; readonly text: string }
+  | { readonly cause: string; readonly code: string };
 
 /** A reason, or words from the text, with its share of the evidence for spam. */
 export type SpamShare =
@@ -47,5 +54,5 @@ export interface Context {
 /** Renders a page; `RefusedPage`, `InvalidParameter` and `Unavailable` become error pages. */
 export type PageHandler = (context: Context) => ConsolePage | Promise<ConsolePage>;
 
-/** Performs an action and returns the path and query of the next page. */
-export type ActionHandler = (context: Context) => Promise<string>;
+/** Performs an action and returns the path and query of the next page; an action that changes nothing, its page. */
+export type ActionHandler = (context: Context) => Promise<string | ConsolePage>;

@@ -27,6 +27,7 @@ import {
   type PageClock,
   reasonBadge,
   safeText,
+  tenantLink,
   timeElement,
 } from "./text.ts";
 
@@ -92,7 +93,7 @@ function deadLetterCells(deadLetter: ListedDeadLetter, clock: PageClock): Markup
     markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
       deadLetter.kind === "lead" ? "lead" : "submission"
     }, received</span> ${timeElement(deadLetter.receivedAt, clock)}`,
-    markup`${deadLetter.tenant}<br><span class="quiet">${safeText(deadLetter.source)}</span>`,
+    markup`${tenantLink(deadLetter.tenant)}<br><span class="quiet">${safeText(deadLetter.source)}</span>`,
     markup`${formatCount(deadLetter.attemptsMade)}`,
     markup`<button name="only" value="${eventId}" aria-label="Replay ${eventId}">Replay</button>`,
   ];

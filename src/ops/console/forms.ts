@@ -5,7 +5,7 @@ import { listForms } from "../../store/operator/form_definitions.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryString, selectedTenant, tenantFilter } from "./request.ts";
-import { formatCount, safeText, timeElement, truncated } from "./text.ts";
+import { formatCount, safeText, tenantLink, timeElement, truncated } from "./text.ts";
 
 const listedMax = 1_000;
 
@@ -23,7 +23,7 @@ ${
         ["Tenant", "Form", "Required", "Held from score", "Blocked words", "Created", "View"],
         forms.slice(0, listedMax).map((form) => ({
           cells: [
-            form.tenant,
+            tenantLink(form.tenant),
             safeText(form.formKey),
             form.required.map((name, index) => markup`${index > 0 && ", "}${safeText(name)}`),
             form.threshold === null ? "the service's default" : formatCount(form.threshold),

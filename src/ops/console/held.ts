@@ -33,6 +33,7 @@ import {
   type PageClock,
   pluralize,
   safeText,
+  tenantLink,
   timeElement,
   truncated,
 } from "./text.ts";
@@ -156,7 +157,7 @@ function submissionCells(
     }`,
     markup`${formatCount(submission.score)}%`,
     badges(submission.reasons),
-    markup`${timeElement(submission.receivedAt, clock)} <br>${submission.tenant}, ${
+    markup`${timeElement(submission.receivedAt, clock)} <br>${tenantLink(submission.tenant)}, ${
       safeText(submission.formKey)
     } <span class="quiet">${safeText(submission.source)}</span>`,
     markup`<div class="row"><button name="release" value="${submissionId}" aria-label="Release ${submissionId}">Release</button><button

@@ -22,7 +22,8 @@ const countTickSteps = Array.from(
 )
   .flat();
 const durationTickSteps = [
-  ...[15, 30],
+  15,
+  30,
   ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60),
   ...countTickSteps.map((days) => days * daySeconds),
 ];

@@ -6,7 +6,7 @@ import { type ListedKey, listKeys, readUnknownFields } from "../../store/operato
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table, type TableRow } from "./layout.ts";
 import { parseQuery, selectedTenant, tenantFilter } from "./request.ts";
-import { formatCount, type PageClock, pluralize, safeText, timeElement } from "./text.ts";
+import { formatCount, type PageClock, pluralize, safeText, tenantLink, timeElement } from "./text.ts";
 
 const listedMax = 1_000;
 // Chosen: a key that is unused for 30 days, or still unused a week after its issue, is either broken or not needed.
@@ -98,7 +98,7 @@ function keyRow(key: ListedKey, { status, clock }: { status: KeyStatus; clock: P
       markup`<span class="badge ${
         isUnused ? "warn" : status === "in use" ? "good" : status === "exposed" ? "bad" : ""
       }">${status}</span>${inactiveSince !== null && markup`<br>${timeElement(inactiveSince, clock)}`}`,
-      key.tenant,
+      tenantLink(key.tenant),
       markup`${safeText(key.label)}${
         limit !== null &&
         markup`<br><span class="badge warn">limit raised</span> ${
@@ -130,7 +130,9 @@ export async function sourcePage({ parts, exchange, query }: Context): Promise<C
   const unknown = await readUnknownFields(parts.pool, id);
   return {
     title: `Key ${id}`,
-    body: markup`<h1>${safeText(key.label)} <span class="quiet">key ${id} of ${key.tenant}</span></h1>
+    body: markup`<h1>${safeText(key.label)} <span class="quiet">key ${id} of ${
+      tenantLink(key.tenant)
+    }</span></h1>
 <h2>Unknown fields</h2>
 <p>Names that are not fields of a lead, in the leads of the last 30 days (at most the newest 2,000). Their values are stored under
 <code>extra</code>. If a name was meant to be one of the fields, ask the source to rename it.</p>

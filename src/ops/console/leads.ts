@@ -17,6 +17,7 @@ import {
   formatCount,
   type PageClock,
   safeText,
+  tenantLink,
   timeElement,
   truncated,
 } from "./text.ts";
@@ -105,7 +106,7 @@ function resultTable(
           event.kind === "form" && markup`<br><span class="quiet">submission</span>`
         }`,
         summaryCell(event),
-        markup`${event.tenant}<br><span class="quiet">${safeText(event.source)}</span>`,
+        markup`${tenantLink(event.tenant)}<br><span class="quiet">${safeText(event.source)}</span>`,
         badges(event.flags),
       ],
     })),

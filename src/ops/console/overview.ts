@@ -4,6 +4,7 @@ import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";
 import { countHeld } from "../../store/operator/held.ts";
 import { readBacklogs, readOldestWaiting, type TenantBacklog } from "../../store/operator/overview.ts";
+import { readSuspendedRoutes } from "../../store/operator/route_states.ts";
 import { readSourceActivity } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
 import { sourceRows } from "../report_rows.ts";
@@ -19,6 +20,7 @@ import {
   type PageClock,
   pluralize,
   relativeTime,
+  tenantLink,
   timeElement,
 } from "./text.ts";
 import {
@@ -42,7 +44,9 @@ export async function overviewPage(context: Context): Promise<ConsolePage> {
   // Not a copy by spread, which would omit a getter.
   const { writable, pending, dead } = parts.health();
   const process: ProcessFacts = {
-    ...{ writable, pending, dead },
+    writable,
+    pending,
+    dead,
     tier: parts.tier(),
     isDraining: parts.isDraining(),
   };
@@ -81,9 +85,10 @@ async function readAll(
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   const { pool } = parts;
   try {
-    const [backlogs, oldest, held, collisions, activity, plots, totalsLine] = await Promise.all([
+    const [backlogs, oldest, suspended, held, collisions, activity, plots, totalsLine] = await Promise.all([
       readBacklogs(pool),
       readOldestWaiting(pool),
+      readSuspendedRoutes(pool),
       countHeld(pool, { tenantId: null, verdict: "spam" }),
       readOpenCollisions(pool),
       readSourceActivity(pool),
@@ -91,7 +96,7 @@ async function readAll(
       reportTotals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
     ]);
     return {
-      store: { backlogs, oldest, held, collisions, sources: sourceRows(activity) },
+      store: { backlogs, oldest, suspended, held, collisions, sources: sourceRows(activity) },
       history: markup`${totalsLine !== null && markup`<p>${totalsLine}</p>`}${plots}`,
     };
   } catch (error) {
@@ -182,7 +187,7 @@ ${
       ],
       backlogs.map((backlog) => ({
         cells: [
-          backlog.tenant,
+          tenantLink(backlog.tenant),
           backlog.sandbox
             ? badge("sandbox")
             : backlog.hasRoute

@@ -2,10 +2,12 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { queryString } from "./request.ts";
-import { formatCount, formatSeconds, pluralize, safeText } from "./text.ts";
+import { formatCount, formatSeconds, pluralize, safeText, tenantLink } from "./text.ts";
 import type { SourceRow } from "../report_rows.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
 import type { OpenCollisions } from "../../store/operator/collisions.ts";
+import type { SuspendedRoute } from "../../store/operator/route_states.ts";
+import { suspensionText } from "./suspensions.ts";
 import type { OldestWaiting, TenantBacklog } from "../../store/operator/overview.ts";
 
 /** The actions tier, as seen by this process. */
@@ -121,6 +123,7 @@ export interface ProcessFacts {
 export interface StoreFacts {
   readonly backlogs: readonly TenantBacklog[];
   readonly oldest: OldestWaiting | null;
+  readonly suspended: readonly SuspendedRoute[];
   readonly held: BoundedCount;
   /** The open collisions by tenant and source. */
   readonly collisions: readonly OpenCollisions[];
@@ -132,6 +135,7 @@ export interface StoreFacts {
 const oldWarnSeconds = 10 * 60;
 const oldBadSeconds = 60 * 60;
 const tenantsNamedMax = 5;
+const routesNamedMax = 5;
 const sourcesNamedMax = 5;
 
 /** Returns the problems, worst first; `store` is `null` while the store is unavailable. */
@@ -183,14 +187,15 @@ ${waitingText(facts.pending)}.`,
 
 function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
   const { backlogs, oldest, sources } = facts;
+  yield* suspensionProblems(facts.suspended, nowMs);
   if (facts.collisions.length > 0) yield lostLeadsProblem(facts.collisions);
   const oldestSeconds = oldest === null ? 0 : (nowMs - Date.parse(oldest.receivedAt)) / 1_000;
   if (oldest !== null && oldestSeconds > oldWarnSeconds) {
     yield {
       tone: oldestSeconds > oldBadSeconds ? "bad" : "warn",
-      text: markup`<strong>The oldest event has waited ${
-        formatSeconds(oldestSeconds)
-      }</strong>, for ${oldest.tenant}${
+      text: markup`<strong>The oldest event has waited ${formatSeconds(oldestSeconds)}</strong>, for ${
+        tenantLink(oldest.tenant)
+      }${
         oldest.reason !== null && markup` (${safeText(oldest.reason)})`
       }. <a href="/leads/${oldest.eventId}">See its attempts</a>.`,
     };
@@ -221,12 +226,33 @@ key.`,
   }
 }
 
+function* suspensionProblems(suspended: readonly SuspendedRoute[], nowMs: number): Generator<Problem> {
+  for (const route of suspended.slice(0, routesNamedMax)) {
+    yield {
+      tone: "bad",
+      text: markup`${
+        suspensionText(route, { nowMs, quoteMax: 200, ofTenant: tenantLink(route.tenant) })
+      } <a href="/tenants/${route.tenant}">See what to do</a>.`,
+    };
+  }
+  const more = suspended.slice(routesNamedMax);
+  if (more.length > 0) {
+    const slugs = [...new Set(more.map(({ tenant }) => tenant))];
+    yield {
+      tone: "bad",
+      text: markup`<strong>Leads wait for ${pluralize(more.length, "more CRM route")}</strong>: ${
+        slugs.slice(0, tenantsNamedMax).map((slug, index) => markup`${index > 0 && ", "}${tenantLink(slug)}`)
+      }${slugs.length > tenantsNamedMax && `, and ${formatCount(slugs.length - tenantsNamedMax)} more`}.`,
+    };
+  }
+}
+
 /** Finds tenants whose events wait for a route. */
 function* routeProblems(backlogs: readonly TenantBacklog[]): Generator<Problem> {
   const tenantList = (tenants: readonly TenantBacklog[], waiting: (backlog: TenantBacklog) => Markup) =>
     markup`${
       tenants.slice(0, tenantsNamedMax).map((one, index) =>
-        markup`${index > 0 && ", "}${one.tenant} (${waiting(one)})`
+        markup`${index > 0 && ", "}${tenantLink(one.tenant)} (${waiting(one)})`
       )
     }${tenants.length > tenantsNamedMax && `, and ${formatCount(tenants.length - tenantsNamedMax)} more`}`;
   const stuck = backlogs.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);

@@ -42,7 +42,9 @@ export async function reportPage({ parts, query, clock: { nowMs, zone } }: Conte
   const { sinceMs, untilMs } = rangeBounds(range, { nowMs, zone });
   const since = new Date(sinceMs).toISOString();
   const data = await readReport(parts.pool, {
-    ...{ since, until: new Date(untilMs).toISOString(), tenant: tenant.slug },
+    since,
+    until: new Date(untilMs).toISOString(),
+    tenant: tenant.slug,
   });
   const rows = reportRows(data, () => "").rows;
   const csv = queryString({

@@ -14,7 +14,8 @@ import type { Pool } from "../../store/pool.ts";
 
 /** Matches the id of an event or submission. */
 export const idPattern = /^[0-9a-z]{8,64}$/;
-const slugPattern = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
+/** Matches a tenant's slug. */
+export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 /** Matches the id of a numbered row. */
 export const rowIdPattern = /^[1-9]\d{0,17}$/;
 
@@ -109,7 +110,8 @@ type ActionPath =
   | "/leads/mark-spam"
   | "/held/review"
   | "/collisions/settle"
-  | "/vocabulary/add";
+  | "/vocabulary/add"
+  | `/tenants/${string}/dry-run`;
 
 /** Renders a form that posts to a path, with its token and other hidden fields. */
 export function actionForm(

@@ -20,6 +20,8 @@ import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
+import { dryRunAction } from "./dry_run.ts";
+import { tenantPage, tenantsPage } from "./tenants.ts";
 import { formatBoundedCount, formatCount, type PageClock, safeText } from "./text.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
@@ -47,6 +49,9 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/collisions/settle": { post: settleAction },
   "/vocabulary": { name: "Vocabulary", get: vocabularyPage },
   "/vocabulary/add": { post: addTermAction },
+  "/tenants": { name: "Tenants", get: tenantsPage },
+  "/tenants/{slug}": { get: tenantPage },
+  "/tenants/{slug}/dry-run": { post: dryRunAction },
   "/keys": { name: "Keys", get: keysPage },
   "/keys/{id}": { get: sourcePage },
   "/forms": { name: "Forms", get: formsPage },
@@ -113,12 +118,16 @@ async function handle(
   const context: Context = { ...request, query, clock: pageClock(request.parts) };
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
+    const section = `/${request.exchange.route.split("/")[1]}`;
     if (get !== undefined && (method === "GET" || method === "HEAD")) {
-      const section = `/${request.exchange.route.split("/")[1]}`;
       const [page, attention] = await Promise.all([get(context), readAttention(context.parts)]);
       return render(page, { ...frameFor(context), section, message, attention });
     }
-    if (post !== undefined && method === "POST") return seeOther(await post(context));
+    if (post !== undefined && method === "POST") {
+      const next = await post(context);
+      if (typeof next === "string") return seeOther(next);
+      return render(next, { ...frameFor(context), section, attention: await readAttention(context.parts) });
+    }
     throw new RefusedPage(405, "Method not allowed", markup`<p>Allowed: ${allow.join(", ")}.</p>`);
   } catch (error) {
     const reply = errorPage(error, context);

@@ -44,6 +44,7 @@ a { color: var(--accent); text-underline-offset: .2em; }
 .skip:focus { left: .5rem; top: .5rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
 code, pre, .id { font-family: var(--mono); font-size: .92em; }
 td .id { display: inline-block; min-width: 20ch; }
+td .words { max-width: 20rem; overflow-wrap: break-word; }
 time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ago, .quiet { color: var(--soft); white-space: nowrap; }
 .quiet { white-space: normal; }
@@ -106,6 +107,7 @@ ul.terms { columns: 12rem; margin: .25rem 0; padding-left: 1.2rem; }
 .value { white-space: pre-wrap; min-width: 9rem; }
 pre { margin: .5rem 0; padding: .6rem .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
   max-height: 30rem; overflow: auto; white-space: pre-wrap; }
+pre.request { max-height: none; }
 dl.facts { display: grid; grid-template-columns: fit-content(16rem) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { margin: 0; min-width: 0; white-space: pre-wrap; }

@@ -3,6 +3,7 @@
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
+import { crmWaitTexts } from "../../store/operator/route_states.ts";
 
 // Matches control characters except tab and line feed, the soft hyphen, zero-width and bidirectional marks, invisible
 // operators, the byte-order mark, interlinear and tag characters, and lone surrogates; not joiners, which some names need.
@@ -141,6 +142,10 @@ export function reasonBadge(word: string, tone: "" | "bad" = ""): Markup {
 
 // Source: DECISIONS, Delivery, and the functions in sql/ that write these words.
 const reasonMeanings: Readonly<Record<string, string>> = {
+  ...crmWaitTexts,
+  expression_failed: "an expression of the CRM recipe failed; correct the recipe, then replay",
+  expression_timeout: "an expression of the CRM recipe took too long; it is retried",
+  host_refused: "the CRM recipe computed a host that it may not reach; correct the recipe, then replay",
   effects_not_begun:
     "the actions tier had no free connection; the delivery is retried without spending an attempt",
   no_route:
@@ -156,6 +161,11 @@ export function reasonText(reason: string | null): Markup | null {
   if (reason === null) return null;
   const meaning = reasonMeanings[reason];
   return markup`<strong>${safeText(reason)}</strong>${meaning !== undefined && markup`: ${meaning}`}`;
+}
+
+/** Links a tenant's page. */
+export function tenantLink(slug: string): Markup {
+  return markup`<a href="/tenants/${slug}">${slug}</a>`;
 }
 
 /** Formats a bounded count, with `+` if there are more. */

@@ -4,17 +4,10 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { describeAction } from "./audit.ts";
 import { erasedNote, factList, verbatim } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
+import { dryRunButton } from "./dry_run.ts";
 import { reasonList } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
-import {
-  actionForm,
-  idPattern,
-  type NoteCode,
-  parseQuery,
-  queryString,
-  readForm,
-  withNote,
-} from "./request.ts";
+import { actionForm, idPattern, type NoteCode, parseQuery, readForm, withNote } from "./request.ts";
 import {
   badge,
   badges,
@@ -24,13 +17,14 @@ import {
   pluralize,
   reasonText,
   safeText,
+  tenantLink,
   timeElement,
   truncated,
 } from "./text.ts";
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { markSpam, type SpamMark } from "../../store/operator/held.ts";
-import { type Attempt, readEvents, type StoredEvent } from "../../store/operator/events.ts";
+import { type Attempt, readEvents, shownStatus, type StoredEvent } from "../../store/operator/events.ts";
 
 interface TimelineEntry {
   /** ISO 8601, UTC. */
@@ -105,11 +99,12 @@ function attemptEntry(attempt: Attempt, event: StoredEvent, clock: PageClock): T
   const { tone, text } = outcomeTexts[attempt.outcome];
   const isLast = attempt.number === event.delivery.attempts.at(-1)?.number;
   const { delivery } = event;
+  const status = shownStatus(attempt);
   return {
     at: attempt.at,
     tone,
     title: markup`Attempt ${attempt.number}: ${attempt.outcome}`,
-    text: markup`${text}${attempt.status !== null && markup`, status <strong>${attempt.status}</strong>`}${
+    text: markup`${text}${status !== null && markup`, status <strong>${status}</strong>`}${
       attempt.reason !== null && markup`, ${reasonText(attempt.reason)}`
     }${attempt.durationMs !== null && `, in ${formatMs(attempt.durationMs)}`}${
       !attempt.spent && attempt.outcome !== "delivered" && "; it does not count as an attempt"
@@ -196,8 +191,9 @@ const sendAgainPath = "/leads/send-again";
 function effectsSection(
   event: StoredEvent,
   effects: readonly ShownEffect[],
-  { tokens, clock }: Context,
+  context: Context,
 ): Markup {
+  const { tokens, clock } = context;
   if (effects.length === 0) return markup``;
   const kinds = [...new Set(effects.map(({ effect }) => effect))];
   const isDelivered = event.delivery.state === "delivered" && event.lead !== null;
@@ -213,7 +209,9 @@ ${
 ${
       actionForm(
         {
-          ...{ tokens, path: sendAgainPath, className: "row" },
+          tokens,
+          path: sendAgainPath,
+          className: "row",
           hidden: { only: event.eventId, seen: event.delivery.attempts.at(-1)?.number ?? 0 },
         },
         markup`<button name="effect" value="all">Send to all</button>
@@ -225,20 +223,22 @@ ${
         }`,
       )
     }</details>`
-  }`;
+  }${event.lead !== null && dryRunButton(context, { tenant: event.tenant, eventId: event.eventId })}`;
 }
 
 function effectLine({ effect, target, state, busyUntil, ...last }: ShownEffect, clock: PageClock): Markup {
   const { status, answer, reason, attempts, settledAt } = last;
+  // Directly after a badge, a comma would stand apart.
+  const comma = status === null && settledAt === null && state !== "busy" ? "" : ",";
   return markup`<strong>${effectName(effect)}</strong>${
     target === null
       ? state === "waiting" ? markup`` : markup` <span class="quiet">(the route has since changed)</span>`
       : markup` to ${safeText(target)}`
   } ${badge(state)}${status !== null && markup` <strong>${status}</strong>`}${
     state === "busy"
-      ? markup`, until ${timeElement(busyUntil, clock)} at the latest`
+      ? markup` until ${timeElement(busyUntil, clock)} at the latest`
       : settledAt !== null && markup` ${timeElement(settledAt, clock)}`
-  }${reason !== null && markup`, ${safeText(reason)}`}${
+  }${reason !== null && markup`${comma} ${reasonText(reason)}`}${
     attempts > 1 && `, tried ${pluralize(attempts, "time")}`
   }${
     answer !== null && answer !== "" &&
@@ -375,7 +375,7 @@ function renderSummary(event: StoredEvent, { parts, clock }: Context): Markup {
   const { submission } = event;
   return markup`<dl class="facts">
 <dt>Received</dt><dd>${timeElement(event.receivedAt, clock)}</dd>
-<dt>Tenant</dt><dd><a href="/leads${queryString({ tenant: event.tenant })}">${event.tenant}</a>${
+<dt>Tenant</dt><dd>${tenantLink(event.tenant)}${
     event.sandbox && markup` <span class="badge">sandbox</span>`
   }${!event.sandbox && !event.hasRoute && markup` <span class="badge bad">no route</span>`}</dd>
 <dt>Source</dt><dd>${safeText(event.source)}, key ${event.keyId} (ends in <code>${event.last4}</code>)${

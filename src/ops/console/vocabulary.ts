@@ -21,7 +21,7 @@ import {
 } from "./request.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, table } from "./layout.ts";
-import { formatCount, type PageClock, pluralize, safeText, timeElement } from "./text.ts";
+import { formatCount, type PageClock, pluralize, safeText, tenantLink, timeElement } from "./text.ts";
 
 // The maximum number of rows to read; each row is for a tenant and a spelling.
 const rowsReadMax = 10_000;
@@ -92,7 +92,7 @@ function unknownCells(
     markup`${formatCount(count)}`,
     markup`${
       tenants.slice(0, tenantsListedMax).map(({ tenant, count: tenantCount }, index) =>
-        markup`${index > 0 && ", "}${tenant} ${formatCount(tenantCount)}`
+        markup`${index > 0 && ", "}${tenantLink(tenant)} ${formatCount(tenantCount)}`
       )
     }${moreCount > 0 && ` and ${formatCount(moreCount)} more`}`,
     timeElement(lastAt, clock),

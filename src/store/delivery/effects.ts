@@ -14,6 +14,21 @@ export interface Route {
   readonly address: string;
   /** The signing secrets, `whsec_…`: the current one and, during a rotation, the previous one. */
   readonly secrets: readonly string[];
+  /** The CRM recipe, whose name is the address; `null` for all other routes. */
+  readonly recipe: RouteRecipe | null;
+}
+
+/** A route's CRM recipe with its settings. */
+export interface RouteRecipe {
+  readonly name: string;
+  /** The operator's own recipe, as JSON; `null` for a shipped one. */
+  readonly text: string | null;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Identifies the account at the CRM. */
+  readonly credential: string;
+  /** Identifies the version of the route. */
+  readonly changedAt: string;
 }
 
 /** An event's effect for one recipient. */
@@ -26,10 +41,14 @@ export type ClaimedEffect =
   }
   & (
     | { readonly state: "done" }
-    /** Claimed by this call. */
-    | { readonly state: "due"; readonly route: Route }
-    /** Claimed by another delivery, for at most `busyMs`. */
-    | { readonly state: "busy"; readonly busyMs: number }
+    /** Refused for good by an earlier delivery. */
+    | { readonly state: "refused"; readonly reason: string }
+    /** Claimed by this call; `progress` is what {@linkcode EffectStore.saveProgress} has stored. */
+    | { readonly state: "due"; readonly route: Route; readonly progress: string | null }
+    /** Claimed by another delivery, for at most `waitMs`. */
+    | { readonly state: "busy"; readonly waitMs: number }
+    /** The CRM route is suspended; the event should be sent again after `waitMs`. */
+    | { readonly state: "waiting"; readonly reason: string; readonly waitMs: number }
   );
 
 export interface Claim {
@@ -39,11 +58,35 @@ export interface Claim {
   readonly lease: string;
 }
 
+/**
+ * What became of an effect: `refused` for good, or `waiting`, which is not the event's fault; `failed` will be repeated.
+ */
+export type EffectOutcome = "done" | "failed" | "refused" | "waiting";
+
 /** The outcome of an effect (`reason` is `null` on success) and the recipient's response. */
 export interface EffectRecord {
+  readonly outcome: EffectOutcome;
   readonly reason: string | null;
   readonly status: number | null;
   readonly answer: string | null;
+  /** For a CRM recipe that sent something; the route may then be suspended. */
+  readonly recipe: RecipeRoute | null;
+}
+
+/** A CRM route with a recipe. */
+export interface RecipeRoute {
+  /** The tenant's slug. */
+  readonly tenant: string;
+  /** See {@linkcode RouteRecipe.changedAt}. */
+  readonly changedAt: string;
+}
+
+/** The outcome that was recorded; a refused event waits if its route is suspended. */
+export interface RecordedEffect {
+  readonly outcome: EffectOutcome;
+  readonly reason: string | null;
+  /** For a waiting event, when it should be sent again; `null` if the caller decides. */
+  readonly waitMs: number | null;
 }
 
 /** Selects a route's events: a form's, a source's or, if both are empty, all events without a more specific route. */
@@ -77,6 +120,7 @@ interface TenantRow {
   address: string | null;
   secret: string | null;
   secret_before: string | null;
+  recipe: RouteRecipe | null;
 }
 
 interface ClaimedRow extends TenantRow {
@@ -85,7 +129,9 @@ interface ClaimedRow extends TenantRow {
   route_id: number;
   round: number;
   state: ClaimedEffect["state"];
-  busy_ms: number | null;
+  wait_ms: number | null;
+  reason: string | null;
+  progress: string | null;
 }
 
 // On a healthy database, a lookup and a write of two rows take far less time.
@@ -102,15 +148,16 @@ export class EffectStore {
     this.#pool = pool;
   }
 
-  /** Finds the tenant's routes and claims the event's pending effects under a lease. */
+  /** Finds the tenant's routes and claims the event's pending effects under a lease, which `recipeMs` extends for a CRM recipe. */
   async claim(
     event: { readonly eventId: string; readonly tenant: string } & RouteScope,
-    lease: { readonly id: string; readonly ms: number },
+    lease: { readonly id: string; readonly ms: number; readonly recipeMs: number },
   ): Promise<EffectClaims> {
     const rows = await this.#run((sql) =>
       sql<ClaimedRow[]>`
         select * from actions.begin_effects(
-          ${event.eventId}, ${event.tenant}, ${event.source}, ${event.form}, ${lease.id}::uuid, ${lease.ms}::int
+          ${event.eventId}, ${event.tenant}, ${event.source}, ${event.form}, ${lease.id}::uuid, ${lease.ms}::int,
+          ${lease.recipeMs}::int
         )`
     );
     const [first] = rows;
@@ -120,12 +167,26 @@ export class EffectStore {
     return { kind: "claimed", tenant: tenantNames(event.tenant, first), effects: rows.map(claimedEffect) };
   }
 
-  async settle(claim: Claim, { reason, status, answer }: EffectRecord): Promise<void> {
-    await this.#run((sql) =>
-      sql`
-        select actions.settle_effect(
-          ${claim.eventId}, ${claim.routeId}, ${claim.round}, ${claim.lease}::uuid, ${reason}, ${status}, ${answer}
+  async settle(claim: Claim, record: EffectRecord): Promise<RecordedEffect> {
+    const { eventId, routeId, round, lease } = claim;
+    const { outcome, reason, status, answer, recipe } = record;
+    const [row] = await this.#run((sql) =>
+      sql<{ outcome: EffectOutcome; reason: string | null; wait_ms: number | null }[]>`
+        select * from actions.settle_effect(
+          ${eventId}, ${routeId}, ${round}, ${lease}::uuid, ${reason}, ${status}, ${answer}, ${outcome},
+          ${recipe?.tenant ?? null}, ${recipe?.changedAt ?? null}
         )`
+    );
+    return row === undefined
+      ? { outcome, reason, waitMs: null }
+      : { outcome: row.outcome, reason: row.reason, waitMs: row.wait_ms };
+  }
+
+  /** Stores what a CRM recipe has finished for an event, at most 64 KiB. */
+  async saveProgress(claim: Claim, progress: string): Promise<void> {
+    const { eventId, routeId, round, lease } = claim;
+    await this.#run((sql) =>
+      sql`select actions.save_progress(${eventId}, ${routeId}, ${round}, ${lease}::uuid, ${progress})`
     );
   }
 
@@ -158,14 +219,24 @@ function claimedEffect(row: ClaimedRow): ClaimedEffect {
   const { state, round, route_id: routeId } = row;
   const kind = row.effect as string;
   const effect = { kind, routeId, round };
-  if (state === "done") return { ...effect, state };
-  if (state === "busy") return { ...effect, state, busyMs: row.busy_ms ?? 0 };
-  return { ...effect, state, route: routeOf(kind, row) };
+  const { progress, reason, wait_ms: waitMs } = row;
+  switch (state) {
+    case "done":
+      return { ...effect, state };
+    case "refused":
+      return { ...effect, state, reason: reason ?? "refused" };
+    case "busy":
+      return { ...effect, state, waitMs: waitMs ?? 0 };
+    case "waiting":
+      return { ...effect, state, reason: reason ?? "waiting", waitMs: waitMs ?? 0 };
+    case "due":
+      return { ...effect, state, route: routeOf(kind, row), progress };
+  }
 }
 
 function routeOf(kind: string, row: TenantRow & { readonly route_id: number }): Route {
   const secrets = [row.secret, row.secret_before].filter((each) => each !== null);
-  return { id: row.route_id, kind, address: row.address as string, secrets };
+  return { id: row.route_id, kind, address: row.address as string, secrets, recipe: row.recipe };
 }
 
 function tenantNames(slug: string, row: TenantRow): TenantNames {

@@ -21,6 +21,8 @@ export interface Claimed {
   readonly kind: "lead" | "form";
   readonly tenant: string;
   readonly source: string;
+  /** The slug of the key's campaign, if it has one. */
+  readonly campaign: string | null;
   readonly received_at: string;
   /** The flags, separated by commas. */
   readonly flags: string;

@@ -8,8 +8,25 @@ import { namedKinds, type RouteScope } from "./effects.ts";
 /** A kind of destination, its recipients, and the events that the recipients receive, without secrets. */
 export interface StoredRoute extends RouteScope {
   readonly kind: string;
-  /** The recipients' addresses; more than one only for email. */
+  /** The recipients' addresses; more than one only for email. A CRM recipe's name. */
   readonly addresses: readonly string[];
+  readonly recipe: StoredRecipe & { readonly changedAt: string } | null;
+}
+
+/** A CRM route's recipe with its settings. */
+export interface StoredRecipe {
+  /** The operator's own recipe, as JSON; `null` for a shipped one. */
+  readonly text: string | null;
+  /** The version of the shipped recipe that was set; `null` for the operator's own. */
+  readonly version: string | null;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly credential: string;
+}
+
+/** A recipe to store, and when the one that it was made from was changed; `null` if there was none. */
+export interface RecipeChange extends StoredRecipe {
+  readonly changedFrom: string | null;
 }
 
 /** A change to one destination of a route; omitted members are unchanged. */
@@ -21,6 +38,8 @@ export interface DestinationChange {
   readonly rotate?: true;
   /** The new secret, used if the change needs one; omitted for kinds without signatures. */
   readonly secret?: string;
+  /** The CRM recipe whose name is the only address. */
+  readonly recipe?: RecipeChange;
 }
 
 export interface RouteChange {
@@ -40,6 +59,8 @@ export type RouteChanged =
   | { readonly kind: "sandbox" }
   /** The tenant would have more than {@linkcode routesMax} recipients. */
   | { readonly kind: "too_many" }
+  /** The recipe is no longer the one that the change was made from. */
+  | { readonly kind: "outdated" }
   | { readonly kind: "no_tenant" };
 
 /** The maximum number of a tenant's recipients. Chosen: 200, because each event is matched against all recipients. */
@@ -49,7 +70,11 @@ export const routesMax = 200;
 export async function readRoutes(pool: Pool, tenantId: number): Promise<readonly StoredRoute[]> {
   return await query(pool, (sql) =>
     sql<StoredRoute[]>`
-      select kind, source, form, array_agg(address order by id) as addresses
+      select kind, source, form, array_agg(address order by id) as addresses,
+        (array_agg(json_build_object(
+          'text', recipe, 'version', recipe_version, 'settings', settings, 'secrets', secrets, 'credential', credential,
+          'changedAt', changed_at::text
+        )) filter (where settings is not null))[1] as recipe
       from actions.route where tenant_id = ${tenantId}
       group by closeness, source, form, kind
       order by closeness, source, form, kind`);
@@ -113,7 +138,8 @@ export async function auditRouteTest(
   await query(pool, (sql) => sql`select note_audit('tenant.route_test', ${tenant}, ${detail}::text::json)`);
 }
 
-const refusals: Readonly<Record<string, "sandbox" | "too_many">> = {
+const refusals: Readonly<Record<string, "sandbox" | "too_many" | "outdated">> = {
   a_sandbox_tenant_has_no_route: "sandbox",
   routes_max: "too_many",
+  recipe_unchanged: "outdated",
 };

@@ -1,4 +1,4 @@
-/** Aggregates the insert-only counts, deletes expired rows, and reads counts for the metrics. */
+/** Aggregates the insert-only counts, makes waiting events due, deletes expired rows, and reads counts for the metrics. */
 
 import { acceptedMs } from "../../contract/event_id.ts";
 import { limits } from "../../contract/limits.ts";
@@ -8,6 +8,8 @@ import { query, queryOne } from "../query.ts";
 // Limits the rows that a sum must read to those inserted within a few seconds.
 const intervalMs = 5_000;
 const openCollisionsMax = 10_000;
+// 20 µs each.
+const wakingRowsMax = 20_000;
 // About once an hour; the rows expire after hours or days.
 const expiryEveryRuns = 720;
 
@@ -43,6 +45,7 @@ export class Maintenance {
     this.openCollisions = row?.open_collisions ?? 0;
     const oldest = row?.event_id ?? null;
     this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();
+    await query(this.#pool, (sql) => sql`select wake_waiting_events(${wakingRowsMax})`);
     if (this.#runs % expiryEveryRuns === 0) await this.#deleteExpiredCheckouts();
     this.#runs += 1;
   }

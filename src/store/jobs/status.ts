@@ -3,6 +3,7 @@
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
 import { queryOne } from "../query.ts";
+import type { SuspensionReason } from "../operator/route_states.ts";
 
 /** The status; a value is `null` if it is unknown or not applicable. */
 export interface StoreStatus {
@@ -10,6 +11,8 @@ export interface StoreStatus {
   readonly overdueS: number;
   /** The number of live tenants with pending events and no route. */
   readonly unroutedTenants: number;
+  /** Why each suspended CRM route is suspended, and how many events wait for it; at most 10,000 for all routes together. */
+  readonly suspendedRoutes: readonly { readonly reason: SuspensionReason; readonly waiting: number }[];
   /** The number of unreviewed held submissions; at most 10,000. */
   readonly held: number;
   readonly connections: number;
@@ -38,11 +41,13 @@ interface Row extends Omit<StoreStatus, "clockOffsetS" | "disk" | "silentSources
   readonly folder: string | null;
 }
 
-// Alerts fire after minutes at the earliest, and each run takes the database a few milliseconds.
+// Alerts fire after minutes at the earliest. Each run takes the database a few milliseconds, or a tenth of a second while ten
+// thousand events wait for a suspended CRM route.
 const intervalMs = 15_000;
 // A source counts as silent after a day at the earliest.
 const silentEveryRuns = 8;
 const heldMax = 10_000;
+const waitingMax = 10_000;
 
 export class StatusReader {
   readonly #pool: Pool;
@@ -82,6 +87,10 @@ export class StatusReader {
       sql<Row[]>`
         select
           d.overdue_seconds as "overdueS", d.unrouted_tenants as "unroutedTenants",
+          (
+            select coalesce(json_agg(json_build_object('reason', r.reason, 'waiting', r.waiting)), '[]')
+            from route_states(null, ${waitingMax}) as r where r.reason is not null
+          ) as "suspendedRoutes",
           (
             select count(*)::int from (
               select from submission as s

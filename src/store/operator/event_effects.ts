@@ -1,5 +1,6 @@
 /** Reads the effects of events, and sends events again. */
 
+import { payload } from "../delivery/payload.ts";
 import { isoTime, runOperatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { query } from "../query.ts";
@@ -7,9 +8,10 @@ import { query } from "../query.ts";
 /** An event's effect for one recipient. Times are ISO 8601, UTC. */
 export interface ShownEffect {
   readonly effect: string;
-  /** A webhook's host or a masked email address; `null` if the route was removed or changed later. */
+  /** A webhook's host, a recipe's name or a masked email address; `null` if the route was removed or changed later. */
   readonly target: string | null;
-  readonly state: "waiting" | "busy" | "done" | "failed";
+  /** `failed` will be repeated; `refused` only after a replay. */
+  readonly state: "waiting" | "busy" | "done" | "failed" | "refused";
   /** When the lease of a busy effect ends. */
   readonly busyUntil: string | null;
   /** The status of the recipient's last response; `null` after the event's content was removed. */
@@ -33,6 +35,35 @@ export async function readEffects(pool: Pool, eventIds: readonly string[]): Prom
   return eventIds.map((_, index) =>
     rows.filter(({ place }) => place === index + 1).map(({ place: _, ...effect }) => effect)
   );
+}
+
+/** An event as the actions process gets it, with what selects its routes. */
+export interface DeliveredText {
+  readonly tenant: string;
+  readonly source: string;
+  /** A submission's form key; empty for a lead. */
+  readonly form: string;
+  /** The request that delivers the event, as JSON. */
+  readonly text: string;
+}
+
+/** Reads an event for a dry run of its routes; `null` if it is unknown, `erased` if its content was removed. */
+export async function readDelivered(pool: Pool, eventId: string): Promise<DeliveredText | "erased" | null> {
+  const [row] = await query(pool, (sql) =>
+    sql<(Parameters<typeof payload>[0] & { form: string })[]>`
+      select e.event_id, e.kind, t.slug as tenant, k.label as source, m.slug as campaign, 1 as number,
+        ${isoTime(sql, sql`e.received_at`)} as received_at, array_to_string(e.flags, ',') as flags,
+        e.lead::text as lead, e.extra, coalesce(f.form_key, '') as form
+      from event as e
+      join tenant as t on t.id = e.tenant_id
+      join api_key as k on k.id = e.key_id
+      left join campaign as m on m.id = k.campaign_id
+      left join submission as s on s.event_id = e.event_id
+      left join form as f on f.id = s.form_id
+      where e.event_id = ${eventId}`);
+  if (row === undefined) return null;
+  const { tenant, source, form, lead } = row;
+  return lead === null ? "erased" : { tenant, source, form, text: payload(row) };
 }
 
 /** Returns the display name for a kind of destination, such as `CRM` or `Email`. */

@@ -22,6 +22,11 @@ export interface Attempt {
   readonly spent: boolean;
 }
 
+/** Returns the status to show for an attempt: not the actions process's own 424, if the reason says what a CRM responded. */
+export function shownStatus({ status, reason }: Attempt): number | null {
+  return status === 424 && reason !== null ? null : status;
+}
+
 /** The state of an event's delivery. Times are ISO 8601, UTC. */
 type Delivery =
   & { readonly attempts: readonly Attempt[] }

@@ -8,6 +8,7 @@ interface Tenant {
   readonly slug: string;
   readonly name: string;
   readonly sandbox: boolean;
+  readonly hasRoute: boolean;
   /** An IANA name. */
   readonly timeZone: string;
   /** When the daily digest is due, `HH:MM` in the tenant's time zone; `null` for no digest. */
@@ -41,7 +42,7 @@ export async function addTenant(
 export async function listTenants(pool: Pool): Promise<Tenant[]> {
   return await query(pool, (sql) =>
     sql<Tenant[]>`
-      select t.id, t.slug, t.name, t.sandbox, t.time_zone as "timeZone",
+      select t.id, t.slug, t.name, t.sandbox, t.has_route as "hasRoute", t.time_zone as "timeZone",
         to_char(t.digest_at, 'HH24:MI') as "digestAt", t.digest_actions as "digestActions", t.retention_days as "retentionDays",
         ${isoTime(sql, sql`t.disabled_at`)} as "disabledAt",
         ${isoTime(sql, sql`t.created_at`)} as "createdAt"

@@ -21,18 +21,17 @@ before(async () => {
 const evil =
   `<img src=x onerror=a()><a href="https://evil.example">x</a> https://evil.example/x www.evil.example v@evil.example`;
 const content = JSON.stringify({
-  ...{
-    first_name: evil.slice(0, 100),
-    last_name: "Hopper",
-    phone: "+15035550100",
-    email: "grace@example.com",
-  },
-  ...{ street_address: `1 Main St"><script>a()</script>`, city: "Portland", state: "OR", zip: "97201" },
-  ...{
-    project_area: "kitchen",
-    project_service: "remodel",
-    project_details: `${evil}\n${"x".repeat(500)}`,
-  },
+  first_name: evil.slice(0, 100),
+  last_name: "Hopper",
+  phone: "+15035550100",
+  email: "grace@example.com",
+  street_address: `1 Main St"><script>a()</script>`,
+  city: "Portland",
+  state: "OR",
+  zip: "97201",
+  project_area: "kitchen",
+  project_service: "remodel",
+  project_details: `${evil}\n${"x".repeat(500)}`,
 });
 const whole = mail({
   content,

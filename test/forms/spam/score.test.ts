@@ -140,7 +140,8 @@ test("a text repeated by other senders within a day scores higher, but is not he
     "We are looking for a company to partner with us on maintenance of several rental homes, please send your rates";
   const scored = (message: string, sender: string, nowMs: number) =>
     scoreSubmission(submissionOf({ message }), {
-      ...{ blocked: [], receivedAtMs: nowMs },
+      blocked: [],
+      receivedAtMs: nowMs,
       otherSenders: (folded) => texts.countOthers(folded, sender, nowMs),
     });
   const first = scored(text, "a", 0);

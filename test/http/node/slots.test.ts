@@ -212,11 +212,12 @@ for (const place of places) {
     test("a handshake that waits longer than its timeout is closed", async () => {
       const app = await startApp(place, { ...settings, bounds: { handshakeTimeoutMs: 2_000 } });
       await waste(app);
-      // The last one would start after twenty seconds.
+      // The last one would start after twenty seconds, unless it came so late that those before it had been closed.
       const opened = await Promise.allSettled(
         Array.from({ length: 40 }, () => Wire.open(app.port, { tls: true, localAddress: "127.0.1.1" })),
       );
-      assert.deepEqual([opened[0]?.status, opened.at(-1)?.status], ["fulfilled", "rejected"]);
+      assert.equal(opened[0]?.status, "fulfilled");
+      assert.ok(opened.some(({ status }) => status === "rejected"));
       for (const one of opened) if (one.status === "fulfilled") leave([one.value]);
       await app.close();
     });

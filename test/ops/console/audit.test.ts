@@ -47,11 +47,13 @@ test("an unknown action is shown as recorded, with all its details", () => {
   );
 });
 
-test("only a valid event id becomes a link", () => {
+test("only a valid event id or a tenant becomes a link", () => {
   const link = (action: string, subject: string) =>
     /href="([^"]+)"/.exec(describeAction(entry(action, subject)).text)?.[1];
   assert.equal(link("dead.replay", id), `/leads/${id}`);
   assert.equal(link("person.erase_begin", id), `/leads/${id}`);
   assert.equal(link("person.erase_begin", "a person"), undefined);
-  assert.equal(link("tenant.add", id), undefined);
+  assert.equal(link("tenant.add", "acme"), "/tenants/acme");
+  assert.equal(link("tenant.add", "<b>"), undefined);
+  assert.equal(link("key.issue", "7"), undefined);
 });

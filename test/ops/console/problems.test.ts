@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { SuspendedRoute } from "../../../src/store/operator/route_states.ts";
 import { failureCauses } from "../../../src/delivery/send.ts";
 import {
   failureText,
@@ -28,7 +29,14 @@ const unavailable: TierStatus = {
 };
 const well: ProcessFacts = { writable: true, pending: 0, dead: 0, tier: answering, isDraining: false };
 const nothing = { count: 0, isMore: false };
-const quiet: StoreFacts = { backlogs: [], oldest: null, held: nothing, collisions: [], sources: [] };
+const quiet: StoreFacts = {
+  backlogs: [],
+  oldest: null,
+  suspended: [],
+  held: nothing,
+  collisions: [],
+  sources: [],
+};
 const problemsOf = (process: Partial<ProcessFacts>, store: Partial<StoreFacts> | null = {}) =>
   findProblems({ ...well, ...process }, { store: store === null ? null : { ...quiet, ...store }, nowMs })
     .map(({ tone, text }) => `${tone}: ${text.text.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ")}`);
@@ -127,6 +135,43 @@ test("reports collisions of other people as severe, by tenant and source, with a
   ]);
   const found = problemsOf({}, { collisions: ["a", "b", "c", "d", "e", "f"].map((source) => of(source, 2)) });
   assert.match(found[0] ?? "", /^bad: 12 different leads were posted .*: acme a \(2\), .*, and 1 more\. /);
+});
+
+test("reports suspended CRM routes as severe, each with the CRM's words, and names the tenants of the rest", () => {
+  const route = (tenant: string, source = ""): SuspendedRoute => ({
+    tenant,
+    source,
+    kind: "crm",
+    form: "",
+    target: "pipedrive",
+    recipeVersion: null,
+    changedAt: "",
+    suspension: {
+      reason: "crm_unauthorized",
+      since: "2026-11-20T23:00:00Z",
+      secretNames: ["token"],
+      waiting: { count: 12, isMore: false },
+    },
+    last: {
+      eventId: "0660bd17",
+      state: "waiting",
+      status: 401,
+      answer: '{"error":"<expired>"}',
+      reason: null,
+      settledAt: "2026-11-21T01:59:00Z",
+    },
+  });
+  assert.deepEqual(problemsOf({}, { suspended: [route("acme", "web")] }), [
+    "bad: The CRM of acme refuses the credentials (pipedrive, source web). First refused 3 h ago; 12 leads wait. " +
+    "Its response to the last try: 401 {&quot;error&quot;:&quot;&lt;expired&gt;&quot;}. See what to do.",
+  ]);
+  const many = Array.from({ length: 12 }, (_, index) => route(`tenant-${index % 11}`));
+  const found = problemsOf({}, { suspended: many });
+  assert.equal(found.length, 6);
+  assert.equal(
+    found[5],
+    "bad: Leads wait for 7 more CRM routes: tenant-5, tenant-6, tenant-7, tenant-8, tenant-9, and 2 more.",
+  );
 });
 
 const unheard = { respondedAgoMs: null, reachedAgoMs: null };

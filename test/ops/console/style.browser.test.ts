@@ -14,7 +14,7 @@ await testLook();
 
 async function testLook(): Promise<void> {
   const stage = await ConsoleStage.open();
-  const { dead, held, delivered, collision } = await crowd(stage.testEnv.sql, stage.server.url);
+  const { dead, held, delivered, collision, suspended } = await crowd(stage.testEnv.sql, stage.server.url);
   const browser = await startBrowser();
   atEnd(() => browser.close());
   const pages = [
@@ -27,6 +27,9 @@ async function testLook(): Promise<void> {
     `/leads/${delivered}`,
     "/dead/replay-all",
     "/held?tenant=mizrahi",
+    "/tenants/acme",
+    `/tenants/${suspended}`,
+    "/tenants/idle",
     `/collisions/${collision}`,
     "/leads/nosuchevent",
     "/leads?since=yesterday",
@@ -63,10 +66,20 @@ async function testLook(): Promise<void> {
     });
   }
 
-  test("no badge breaks inside a word at any width, even in a wide font", async () => {
+  test("no badge and no route's name breaks inside a word at any width, even in a wide font", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, bypassCSP: true });
     const page = await context.newPage();
-    for (const path of ["/leads", "/held", "/collisions", "/dead", "/forms"]) {
+    for (
+      const path of [
+        "/leads",
+        "/held",
+        "/collisions",
+        "/dead",
+        "/forms",
+        "/tenants/acme",
+        `/tenants/${suspended}`,
+      ]
+    ) {
       await page.goto(stage.url + path);
       await page.evaluate(() => {
         const style = document.head.appendChild(document.createElement("style"));
@@ -117,13 +130,13 @@ async function testLook(): Promise<void> {
   });
 }
 
-/** Returns the badges' words that wrap. */
+/** Returns the words of at most 30 characters that wrap, in badges and in the names of routes. */
 function brokenWords(): string[] {
-  return [...document.querySelectorAll(".badge:not(.long)")].flatMap((badge) => {
+  return [...document.querySelectorAll(".badge:not(.long), .words")].flatMap((badge) => {
     const walker = document.createTreeWalker(badge, NodeFilter.SHOW_TEXT);
     const broken: string[] = [];
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      for (const { 0: word, index } of (node.textContent ?? "").matchAll(/\S+/g)) {
+      for (const { 0: word, index } of (node.textContent ?? "").matchAll(/(?<!\S)\S{1,30}(?!\S)/g)) {
         const range = document.createRange();
         range.setStart(node, index);
         range.setEnd(node, index + word.length);

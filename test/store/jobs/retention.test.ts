@@ -49,8 +49,14 @@ interface Post {
 
 async function post({ by = web, kind = "lead", digest = randomUUID(), note = "one" }: Post = {}) {
   const [row] = await acceptPosts(sql, [{
-    ...{ keyId: by, space: kind === "lead" ? "k" : "K", digest, idempotencyKey: "key:jane", extra: "{}" },
-    ...{ flags: "project_area_unknown", costCents: 125, unknownArea: "sauna" },
+    keyId: by,
+    space: kind === "lead" ? "k" : "K",
+    digest,
+    idempotencyKey: "key:jane",
+    extra: "{}",
+    flags: "project_area_unknown",
+    costCents: 125,
+    unknownArea: "sauna",
     lead: JSON.stringify({ last_name: "Doe", note, cost_cents: 125 }),
   }]);
   assert.ok(row);
@@ -94,8 +100,14 @@ test("content older than the tenant's retention is deleted, and younger or other
   const [is] = await sql`select * from event where event_id = ${old}`;
   assert.deepEqual({ ...is }, {
     ...was,
-    ...{ lead: null, extra: null, raw: null, idempotency_key: null, content_digest: null, cost_cents: 125 },
-    ...{ removed_at: new Date(start + 31.5 * dayMs), removed_by: "retention" },
+    lead: null,
+    extra: null,
+    raw: null,
+    idempotency_key: null,
+    content_digest: null,
+    cost_cents: 125,
+    removed_at: new Date(start + 31.5 * dayMs),
+    removed_by: "retention",
   });
   const [attempt] = await sql`select outcome, reason from attempt where event_id = ${old}`;
   assert.deepEqual({ ...attempt }, { outcome: "delivered", reason: null });

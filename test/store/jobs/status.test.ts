@@ -46,3 +46,19 @@ test("with pg_read_all_settings, the disk of a local database is reported", asyn
   const { disk } = all.current ?? {};
   assert.ok(disk && disk.availableBytes > 0 && disk.availableBytes < disk.sizeBytes);
 });
+
+test("suspended CRM routes are counted with the events that wait for them", async () => {
+  assert.deepEqual((await status()).suspendedRoutes, []);
+  await sql`
+    insert into actions.route (tenant_id, kind, address, settings, secrets, credential, recipe_version)
+    select id, 'crm', 'pipedrive', '{}', '{}', 'c', 'v' from tenant where slug = 'routed'`;
+  await sql`
+    insert into actions.suspension (tenant_id, route_id, reason, since)
+    select tenant_id, id, 'crm_unauthorized', now() from actions.route`;
+  await sql`
+    insert into outbox (event_id, tenant_id, due_at) select n, tenant_id, now() from actions.route, unnest('{a,b,c}'::text[]) as n`;
+  await sql`
+    insert into actions.effect (event_id, route_id, effect, is_done)
+    select o.event_id, r.id, 'crm', o.event_id = 'c' from outbox as o, actions.route as r`;
+  assert.deepEqual((await status()).suspendedRoutes, [{ reason: "crm_unauthorized", waiting: 2 }]);
+});

@@ -33,7 +33,9 @@ export async function startCrm(certificate: Issued, host = "127.0.0.1"): Promise
   let connections = 0;
   let open = 0;
   const { port, close } = await openSink({
-    ...{ cert: certificate.cert, key: certificate.key, host },
+    cert: certificate.cert,
+    key: certificate.key,
+    host,
     onCall: (call, response) => {
       calls.push(call);
       sink.answer(response, call);

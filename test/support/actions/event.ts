@@ -53,14 +53,16 @@ export function sending(
   event: DeliveredEvent,
   parts: Partial<SendRequest["route"]> & Partial<Omit<SendRequest, "event" | "route">> = {},
 ): SendRequest {
-  const { address = "", secrets = [], ...rest } = parts;
+  const { address = "", secrets = [], recipe = null, ...rest } = parts;
   return {
     event,
-    route: { id: 1, kind: "", address, secrets },
+    route: { id: 1, kind: "", address, secrets, recipe },
     tenant: { ...acme, slug: event.tenant },
     nowMs: Date.UTC(2026, 8, 3, 14, 5, 13),
     repeat: 0,
     isTest: false,
+    progress: null,
+    saveProgress: () => Promise.resolve(),
     ...rest,
   };
 }

@@ -9,6 +9,7 @@ import { type Answer, type RequestOptions, send } from "../client.ts";
 import { type CrmSink, startCrm } from "./crm_sink.ts";
 import { eventBody, type EventParts, newEventId } from "./event.ts";
 import { type SmtpListener, startSmtp } from "./smtp_listener.ts";
+import { until } from "../until.ts";
 
 /** The running parts of the fixture. */
 export interface Fixture {
@@ -34,10 +35,15 @@ export interface Fixture {
   ): Promise<void>;
   /** Returns the CRM's address for a path. */
   crmUrl(path?: string): string;
+  /** Returns the row of an event's CRM effect. */
+  // deno-lint-ignore no-explicit-any
+  crmEffect(eventId: string): Promise<any>;
   /** Sends one request over a new connection to the most recent or the given process. */
   ask(request: RequestOptions & { readonly path: string }, actions?: RunningActions): Promise<Answer>;
   /** Delivers an event, by default to the tenant `acme`, which has both routes. */
   deliver(parts?: EventParts, actions?: RunningActions): Promise<Answer & { readonly eventId: string }>;
+  /** Delivers an event, and again as long as it waits for time on a busy machine. */
+  deliverPatiently(parts?: EventParts): Promise<Answer & { readonly eventId: string }>;
 }
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -55,7 +61,15 @@ export async function openFixture(
   const smtp = await startSmtp();
   const processes: RunningActions[] = [];
   const fixture: Fixture = {
-    ...{ databaseUrl, sql, authority, server, client, crm, smtp, secret, actionsUrl: role.url },
+    databaseUrl,
+    sql,
+    authority,
+    server,
+    client,
+    crm,
+    smtp,
+    secret,
+    actionsUrl: role.url,
     get actions() {
       return processes.at(-1) as RunningActions;
     },
@@ -67,7 +81,8 @@ export async function openFixture(
         runtime: runtime ?? options.runtime ?? "node",
         env: {
           ACTIONS_ALLOWED_NETWORKS: "127.0.0.0/8",
-          ACTIONS_EFFECT_TIMEOUT_MS: "2000",
+          // Enough for effects that must succeed on a slow machine.
+          ACTIONS_EFFECT_TIMEOUT_MS: "20000",
           SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
           MAIL_FROM: "Leads <leads@intake.example>",
           NODE_EXTRA_CA_CERTS: authority.file,
@@ -87,10 +102,15 @@ export async function openFixture(
           select id, ${kind}, ${address}, ${kind === "crm" ? secret : null} from tenant where slug = ${slug}`;
       }
     },
+    crmEffect: async (eventId) =>
+      (await sql`select * from actions.effect where event_id = ${eventId} and effect = 'crm'`)[0],
     crmUrl: (path = "/hook") => `https://localhost:${crm.port}${path}`,
     ask: ({ path, ...request }, { port } = fixture.actions) =>
       send(`https://127.0.0.1:${port}${path}`, {
-        ...{ ca: authority.pem, certificate: client, keepAlive: false, timeoutMs: 30_000 },
+        ca: authority.pem,
+        certificate: client,
+        keepAlive: false,
+        timeoutMs: 30_000,
         localAddress: "127.0.0.1",
         ...request,
       }),
@@ -102,6 +122,13 @@ export async function openFixture(
         body: eventBody({ ...parts, eventId }),
       };
       return { ...await fixture.ask(request, actions), eventId };
+    },
+    deliverPatiently: async (parts = {}) => {
+      const eventId = parts.eventId ?? newEventId();
+      return await until(async () => {
+        const answer = await fixture.deliver({ ...parts, eventId });
+        return answer.json?.reason !== "crm_unfinished" && answer;
+      });
     },
   };
   await fixture.addTenant("acme", { crm: fixture.crmUrl(), email: "sales@acme.example" });

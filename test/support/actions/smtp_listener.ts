@@ -40,7 +40,11 @@ export async function startSmtp(): Promise<SmtpListener> {
   });
   atEnd(() => server.close());
   return {
-    ...{ port: server.port, messages, commands, answers, deferred },
+    port: server.port,
+    messages,
+    commands,
+    answers,
+    deferred,
     get connections() {
       return connections;
     },

@@ -74,8 +74,17 @@ export function startBackedUpCluster(): BackedUpCluster {
   const archive = `pgbackrest --config=${configFile} --stanza=lead archive-push "%p"`;
 
   must(runAs(join(binaries, "initdb"), [
-    ...["-D", dataFolder, "-U", "postgres", "-E", "UTF8", "--locale=C", "--data-checksums"],
-    ...["--auth-local=trust", "--auth-host=scram-sha-256", `--pwfile=${passwordFile}`],
+    "-D",
+    dataFolder,
+    "-U",
+    "postgres",
+    "-E",
+    "UTF8",
+    "--locale=C",
+    "--data-checksums",
+    "--auth-local=trust",
+    "--auth-host=scram-sha-256",
+    `--pwfile=${passwordFile}`,
   ]));
   appendFileSync(
     join(dataFolder, "postgresql.conf"),
@@ -93,7 +102,10 @@ export function startBackedUpCluster(): BackedUpCluster {
   const control = (...args: string[]) =>
     runAs(join(binaries, "pg_ctl"), ["-D", dataFolder, "-l", join(spool, "server.log"), ...args]);
   const cluster: BackedUpCluster = {
-    ...{ dataFolder, configFile, repository, unit: "postgresql@15-main.service" },
+    dataFolder,
+    configFile,
+    repository,
+    unit: "postgresql@15-main.service",
     url: (database) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`,
     start: () => control("start", "-w", "-t", "300"),
     stop: (mode) => control("stop", "-m", mode, "-w"),
@@ -126,7 +138,9 @@ export function startBackedUpCluster(): BackedUpCluster {
       // Run asynchronously: the processes that it stops are children of this one and must be reaped.
       const ran = await runAside("bash", [
         join(root, "scripts/restore.sh"),
-        ...["--config", configFile, ...args],
+        "--config",
+        configFile,
+        ...args,
       ], {
         PATH: [programs, join(root, "node_modules/.bin"), inherited.PATH].join(delimiter),
         ...machine.env,
@@ -214,7 +228,10 @@ function run(
 ): Ran {
   const { status, signal, stdout, stderr, error } = spawnSync(program, [...args], {
     // A started server would keep inherited pipes open; it writes to its log.
-    ...{ cwd: "/", encoding: "utf8", env: { ...inherited, ...env }, ...credentials(account) },
+    cwd: "/",
+    encoding: "utf8",
+    env: { ...inherited, ...env },
+    ...credentials(account),
     stdio: program.endsWith("pg_ctl") ? "ignore" : "pipe",
   });
   if (error !== undefined) throw error;

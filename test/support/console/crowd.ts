@@ -18,6 +18,8 @@ export interface Crowd {
   /** A delivered lead. */
   readonly delivered: string;
   readonly collision: string;
+  /** The slug of a tenant with a long name and a suspended CRM route. */
+  readonly suspended: string;
 }
 
 /** Text that is harmful when unescaped or that changes the display of its neighbours. */
@@ -163,9 +165,19 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
       values (${id}, ${from.tenantId}, ${from === acme ? forms : quote},
         ${names.includes("honeypot_filled") ? "honeypot" : "spam"}, ${9 + 7 * index}, ${names})`;
   }
+  await suspended(sql, acme, alike.slice(12, 24));
+  await suspended(sql, long, [
+    await post(long, { first_name: "Ada", last_name: "Lovelace", phone: "(503) 555-0160" }),
+  ]);
   await audited(sql, dead as string, held[0] as string);
   await sampled(sql);
-  return { dead: dead as string, held: held[2] as string, delivered, collision: collision?.id as string };
+  return {
+    dead: dead as string,
+    held: held[2] as string,
+    delivered,
+    collision: collision?.id as string,
+    suspended: longSlug,
+  };
 }
 
 /** Adds a key, and its tenant if the slug is new. */
@@ -216,6 +228,50 @@ async function kill(sql: postgres.Sql, eventIds: readonly string[]): Promise<voi
       from unnest(${outcomes}::text[]) with ordinality as o (outcome, number)`;
   }
   await sql`insert into outbox_tally values ('pending', ${-eventIds.length}), ('dead', ${eventIds.length})`;
+}
+
+/** Gives a tenant routes of every kind, for a source that no lead comes from, and suspends the CRM's, for which events wait. */
+async function suspended(
+  sql: postgres.Sql,
+  { tenantId }: Source,
+  eventIds: readonly string[],
+): Promise<void> {
+  const isAlone = eventIds.length === 1;
+  const source = isAlone ? longLabel : "";
+  const form = isAlone ? "" : "contact";
+  const [crm] = await sql<{ id: number }[]>`
+    insert into actions.route (tenant_id, kind, source, form, address, settings, secrets, credential, recipe_version)
+    values (${tenantId}, 'crm', ${
+    isAlone ? "the first one" : ""
+  }, ${form}, 'pipedrive', '{}', '{"token":"***","client_secret":"***"}', 'c', 'v')
+    returning id`;
+  await sql`
+    insert into actions.route (tenant_id, kind, source, form, address, secret) values
+      (${tenantId}, 'email', ${source}, ${form}, ${`${
+    "leads-".repeat(8)
+  }a@a-subdomain.of-a-long-domain-name.example.com`}, null),
+      (${tenantId}, 'slack', ${source}, ${form}, 'https://hooks.slack.example/services/x', null)`;
+  const answer = isAlone
+    ? `{"message":"Property \\"${longWord}\\" does not exist","errors":[${
+      '{"code":"PROPERTY_DOESNT_EXIST"},'.repeat(40)
+    }{}]}`
+    : '{"success":false,"error":"unauthorized access","errorCode":401}';
+  await sql`
+    insert into actions.effect (event_id, route_id, effect, attempts, settled_at, reason, status, answer)
+    select e.id, ${crm?.id ?? 0}, 'crm', 1, case when e.place = 1 then now() + interval '1 second' end, ${
+    isAlone ? "crm_suspended" : "crm_unauthorized"
+  }, case when e.place = 1 then ${isAlone ? 400 : 401}::int end, case when e.place = 1 then ${answer} end
+    from unnest(${[...eventIds]}::text[]) with ordinality as e (id, place)`;
+  await sql`
+    insert into actions.effect (event_id, route_id, effect, settled_at, is_done, reason, status, answer)
+    select ${eventIds[0] as string}, r.id, r.kind, now() + interval '1 second', r.kind = 'email',
+      case when r.kind = 'slack' then 'http_404' end, case when r.kind = 'slack' then 404 else 250 end, ${longWord}
+    from actions.route as r where r.tenant_id = ${tenantId} and r.kind <> 'crm'`;
+  await sql`
+    insert into actions.suspension (tenant_id, route_id, reason, since, event_id)
+    values (${tenantId}, ${crm?.id ?? 0}, ${
+    isAlone ? "crm_suspended" : "crm_unauthorized"
+  }, now() - interval '3 hours', ${eventIds[0] as string})`;
 }
 
 async function deliver(sql: postgres.Sql, eventIds: readonly string[]): Promise<void> {

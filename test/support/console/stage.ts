@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type Answer, send } from "../client.ts";
 import type { RunningServer } from "../server.ts";
 import { createRole, type TestRole } from "../actions/actions_process.ts";
+import { type Fixture, openFixture } from "../actions/fixture.ts";
 import { type IssuedKey, type Tenant, TestEnv } from "../test_env.ts";
 
 /** A console with its test environment, until the tests of the file have ended. */
@@ -20,7 +21,31 @@ export class ConsoleStage {
 
   /** Starts a service on an empty database with the role that production uses. */
   static async open(env: Readonly<Record<string, string>> = {}): Promise<ConsoleStage> {
+    return await ConsoleStage.#start(await TestEnv.open(), env);
+  }
+
+  /** The same with an actions process, which `fixture` describes; `env` reaches it. */
+  static async openWithActions(): Promise<
+    {
+      readonly stage: ConsoleStage;
+      readonly fixture: Fixture;
+      readonly env: Readonly<Record<string, string>>;
+    }
+  > {
     const testEnv = await TestEnv.open();
+    const fixture = await openFixture({ databaseUrl: testEnv.database.url });
+    const { actions, authority, client } = fixture;
+    const env = {
+      ACTIONS_URL: `https://127.0.0.1:${actions.port}`,
+      ACTIONS_CA_FILE: authority.file,
+      ACTIONS_CLIENT_CERT_FILE: client.certFile,
+      ACTIONS_CLIENT_KEY_FILE: client.keyFile,
+      DELIVERY_POLL_MS: "200",
+    };
+    return { stage: await ConsoleStage.#start(testEnv, env), fixture, env };
+  }
+
+  static async #start(testEnv: TestEnv, env: Readonly<Record<string, string>>): Promise<ConsoleStage> {
     const role = await createRole(testEnv.database.url, "lead_service");
     return new ConsoleStage(testEnv, { server: await testEnv.start(env, { databaseUrl: role.url }), role });
   }

@@ -42,11 +42,20 @@ export class Machine {
     count += 1;
     const nspawn = spawn("unshare", [
       // Only this process sees the mount, which is removed when the process ends.
-      ...["--mount", "--propagation", "private", "--kill-child", "sh", "-e", "-c"],
+      "--mount",
+      "--propagation",
+      "private",
+      "--kill-child",
+      "sh",
+      "-e",
+      "-c",
       `mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
        machine=$3; root=$2/root; shift 3
        exec systemd-nspawn --quiet --directory "$root" --machine "$machine" --boot --private-network --register=no --keep-unit --console=pipe "$@"`,
-      ...["sh", tree, own, `lead-${process.pid}-${count}`],
+      "sh",
+      tree,
+      own,
+      `lead-${process.pid}-${count}`,
       ...Object.entries(folders).map(([there, here]) => `--bind-ro=${here}:${there}`),
     ], { stdio: ["ignore", "pipe", "pipe"] });
     const { both: output } = collect(nspawn);

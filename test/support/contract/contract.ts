@@ -44,7 +44,12 @@ const published = openapi(urls);
 
 /** The headers that HTTP and HTTPS themselves add, on either runtime. */
 const framing = [
-  ...["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"],
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
   "strict-transport-security",
 ];
 

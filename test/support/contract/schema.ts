@@ -9,9 +9,21 @@ export type Schema = { readonly [keyword: string]: unknown };
 
 const silent = ["description", "example", "title"];
 const known = [
-  ...["$ref", "type", "nullable", "enum", "x-extensible-enum", "minLength", "maxLength", "pattern", "format"],
-  ...["minimum", "maximum", "items"],
-  ...["properties", "required", "additionalProperties"],
+  "$ref",
+  "type",
+  "nullable",
+  "enum",
+  "x-extensible-enum",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "format",
+  "minimum",
+  "maximum",
+  "items",
+  "properties",
+  "required",
+  "additionalProperties",
 ];
 
 /** Resolves a `$ref` within the document. */

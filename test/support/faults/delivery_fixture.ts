@@ -138,7 +138,11 @@ function assemble(
     await setClockOffset(databaseUrl, clock.offsetSeconds);
   };
   return {
-    ...{ testEnv, databaseUrl, tier, intake, pass },
+    testEnv,
+    databaseUrl,
+    tier,
+    intake,
+    pass,
     postgres: own,
     deliveries: new DeliveryHistory({ databaseUrl, intake, tier }),
     start: (env = {}) =>
@@ -156,7 +160,6 @@ function assemble(
           where address is not null`);
       return key;
     },
-    pass,
     drained: (deadlineMs = 60_000) => drained({ databaseUrl, tier, pass }, deadlineMs),
   };
 }

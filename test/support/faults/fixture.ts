@@ -44,11 +44,17 @@ export async function fixture(options: FixtureOptions = {}) {
   const server = await start();
   while (servers.length < (options.servers ?? 1)) await start();
   return {
-    ...{ postgres, databaseUrl, proxy: proxy as PostgresProxy, history: new History(), issueKey },
+    postgres,
+    databaseUrl,
+    proxy: proxy as PostgresProxy,
+    history: new History(),
+    issueKey,
     /** Its leads are charged to a campaign. */
     apiKey: await issueKey(),
     /** The server that was started first, and all that run. */
-    ...{ server, servers, startServer: start },
+    server,
+    servers,
+    startServer: start,
     intakeUrls: () => servers.map((server) => server.url),
   };
 }

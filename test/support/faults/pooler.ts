@@ -42,13 +42,14 @@ export async function startPooler(
   chmodSync(folder, 0o711);
   const users = own("users", Object.entries(logins).map(([name, word]) => `"${name}" "${word}"\n`).join(""));
   const all = {
-    ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "", pool_mode: "transaction" },
-    ...{
-      auth_type: "scram-sha-256",
-      auth_file: users,
-      admin_users: Object.keys(logins)[0],
-      default_pool_size: 10,
-    },
+    listen_addr: "127.0.0.1",
+    listen_port: port,
+    unix_socket_dir: "",
+    pool_mode: "transaction",
+    auth_type: "scram-sha-256",
+    auth_file: users,
+    admin_users: Object.keys(logins)[0],
+    default_pool_size: 10,
     ...settings,
   };
   const file = own(

@@ -70,8 +70,11 @@ export function readStore(databaseUrl: string): Promise<Store> {
       select c.slug, s.spend_cents::int as "spendCents"
       from campaign as c join campaign_spend as s on s.campaign_id = c.id`;
     return {
-      ...{ events, attempts, campaigns },
-      ...{ outbox: outbox.map((row) => row.id), dead: dead.map((row) => row.id) },
+      events,
+      attempts,
+      campaigns,
+      outbox: outbox.map((row) => row.id),
+      dead: dead.map((row) => row.id),
       counted: counted ?? { pending: 0, dead: 0 },
     };
   });

@@ -6,7 +6,6 @@
 import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import type { Authority, Issued } from "../authority.ts";
 import { atEnd } from "../at_end.ts";
 import { send } from "../client.ts";
@@ -42,8 +41,6 @@ export type TierAnswer =
 export interface TierTls {
   readonly authority: Authority;
   readonly server: Issued;
-  /** Called after each handshake, before a request is read. */
-  readonly onSecure?: (socket: TLSSocket) => void;
 }
 
 /** The tier as the service sees it. It ends with the tests of the file. */
@@ -124,10 +121,12 @@ export class Tier {
       });
     };
     const server = this.#tls === undefined ? http.createServer(take) : https.createServer({
-      ...{ ca: this.#tls.authority.pem, cert: this.#tls.server.cert, key: this.#tls.server.key },
-      ...{ requestCert: true, rejectUnauthorized: true },
+      ca: this.#tls.authority.pem,
+      cert: this.#tls.server.cert,
+      key: this.#tls.server.key,
+      requestCert: true,
+      rejectUnauthorized: true,
     }, take);
-    if (this.#tls?.onSecure !== undefined) server.prependListener("secureConnection", this.#tls.onSecure);
     server.keepAliveTimeout = 0;
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
@@ -146,7 +145,9 @@ export class Tier {
     const request: TierRequest = {
       eventId: url.slice("/v1/events/".length),
       attempt: body.attempt,
-      ...{ method, text, body },
+      method,
+      text,
+      body,
       atMs: performance.now(),
       inFlight: this.#open,
       answeredBefore: this.#answered,
@@ -188,7 +189,11 @@ export function passTo(
     const url = `https://127.0.0.1:${target}/v1/events/${eventId}`;
     try {
       const { status, text, headers: { "retry-after": retryAfter } } = await send(url, {
-        ...{ method, headers, body, ca: client.authority.pem, certificate: client.certificate },
+        method,
+        headers,
+        body,
+        ca: client.authority.pem,
+        certificate: client.certificate,
         timeoutMs: 60_000,
       });
       return { status, text, headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter } };

@@ -170,7 +170,9 @@ export class Wire {
   ): Promise<Wire> {
     const { localAddress, sendsOn: allowHalfOpen = false } = options;
     const to = {
-      ...{ port, host: "127.0.0.1", allowHalfOpen },
+      port,
+      host: "127.0.0.1",
+      allowHalfOpen,
       ...(localAddress === undefined ? {} : { localAddress }),
     };
     const socket = options.tls
