@@ -24,9 +24,9 @@ interface ReservedPort {
 }
 
 /**
- * Opens a port that never answers: the queue of a listener that accepts nobody is filled until the kernel drops who comes next.
+ * Opens a port that never answers: fills the queue of a stopped listener until the kernel drops further connections.
  *
- * @throws {Error} when the kernel goes on answering
+ * @throws {Error} if the kernel keeps accepting connections
  */
 export async function openBlackHole(): Promise<ReservedPort> {
   const child = spawn(process.execPath, ["-e", listener], { stdio: ["pipe", "pipe", "inherit"] });
@@ -38,14 +38,14 @@ export async function openBlackHole(): Promise<ReservedPort> {
     for (const socket of sockets) socket.destroy();
     child.kill("SIGKILL");
   };
-  // The kernel lets one more in than it was told, or two. Who waits for a second long is not let in.
+  // The kernel accepts one or two connections more than the backlog. Those that wait for a second are not accepted.
   for (let tries = 0; tries < 16; tries += 1) {
     const { connected, socket } = await answers(port, 1000);
     sockets.push(socket);
     if (!connected) return { port, close };
   }
   close();
-  throw new Error("Connections are let in although nobody accepts them");
+  throw new Error("The kernel keeps accepting connections for a stopped listener");
 }
 
 /** Whether a connection comes about within a time. */

@@ -3,6 +3,7 @@
 import { requestActions } from "./actions_request.ts";
 import { type CommandContext, Refused, type Reply } from "./command.ts";
 import { block, JsonText, safe, table } from "./terminal.ts";
+import type { StepReport } from "#src/actions/destination.ts";
 import { indentJson } from "#src/lead/json.ts";
 import type { Environment } from "#src/settings/reader.ts";
 import type { RouteScope } from "#src/store/delivery/effects.ts";
@@ -35,14 +36,7 @@ interface TestResult {
   readonly answer: string | null;
   readonly duration_ms: number;
   /** The requests of a recipe. */
-  readonly steps?: readonly {
-    readonly step: string;
-    readonly method: string;
-    readonly url: string;
-    readonly status: number | null;
-    readonly answer: string | null;
-    readonly reason: string | null;
-  }[];
+  readonly steps?: readonly StepReport[];
 }
 
 /** The response of the actions process to a test. */

@@ -48,7 +48,7 @@ export interface Fixture {
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** Creates the fixture with the tenant `acme`. Effects time out after 2 s unless `env` sets another bound. */
+/** Creates the fixture with the tenant `acme`. Effects time out after 20 s unless `env` sets another limit. */
 export async function openFixture(
   options: { env?: Readonly<Record<string, string>>; runtime?: Runtime; databaseUrl?: string } = {},
 ): Promise<Fixture> {
