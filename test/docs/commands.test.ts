@@ -8,27 +8,20 @@ import { opsErrors } from "../../src/ops/reply.ts";
 import { planErrors } from "../../src/plans/reply.ts";
 import { blocksOf, brokenLinks, readPages } from "../support/docs/pages.ts";
 import { Reader } from "../support/docs/reader.ts";
+import { pasteServed } from "../support/served.ts";
 
 const pages = readPages();
 const reader = await Reader.open();
-
-/** Runs a command, and again while the service refuses a post because its machine is busy. */
-async function paste(text: string): Promise<string> {
-  for (let tries = 1;; tries += 1) {
-    const output = await reader.paste(text);
-    if (tries === 100 || !/^HTTP\/1\.1 503 /m.test(output)) return output;
-  }
-}
 
 for (const block of pages.flatMap(blocksOf)) {
   const { page, line, language, text, excuse } = block;
   if (excuse !== null || !["sh", "sql"].includes(language)) continue;
   test(`${page}:${line}: ${text.split("\n")[0]}`, async () => {
     if (language === "sql") return await reader.query(text);
-    const output = await paste(text);
+    const output = await pasteServed(() => reader.paste(text));
     if (!text.includes("curl -i")) return;
     assert.match(output, /^HTTP\/1\.1 202 [^]*"status":"accepted"/m);
-    assert.match(await paste(text), /^HTTP\/1\.1 200 [^]*"status":"duplicate"/m);
+    assert.match(await pasteServed(() => reader.paste(text)), /^HTTP\/1\.1 200 [^]*"status":"duplicate"/m);
   });
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import postgres from "postgres";
 import { copyCheckout } from "../support/scripts/checkout.ts";
-import { post } from "../support/client.ts";
+import { postServed } from "../support/served.ts";
 import { until } from "../support/until.ts";
 import { killAll, onDeno, onNode, start, welcome } from "../support/scripts/npm_start.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -31,7 +31,7 @@ function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}
 async function accepted(url: string, key: string): Promise<string> {
   // The same lead posted twice would be a duplicate.
   const lead = { first_name: "Ada", last_name: "Lovelace", phone: "555-123-4567", external_id: randomUUID() };
-  const answer = await post(`${url}/v1/intake`, { key, body: lead });
+  const answer = await postServed(`${url}/v1/intake`, { key, body: lead });
   assert.equal(answer.status, 202);
   return answer.json.event_id;
 }

@@ -20,13 +20,12 @@ export interface Start {
 const anyPort = Object.fromEntries(listeners({}).map(({ variable }) => [variable, "127.0.0.1:0"]));
 const running = new Set<ChildProcess>();
 
-/** Kills what a failed test has left running. */
-export function killAll(): void {
-  for (const child of running) {
-    // A shell does not forward the signal that kills it.
-    for (const pid of descendantsOf(child.pid ?? 0)) signalProcess(pid, "SIGKILL");
-    child.kill("SIGKILL");
-  }
+/** Kills what a failed test has left running, and waits until it is gone. */
+export async function killAll(): Promise<void> {
+  const pids = [...running].flatMap(({ pid = 0 }) => [...descendantsOf(pid), pid]);
+  // A shell does not forward the signal that kills it.
+  for (const pid of pids) signalProcess(pid, "SIGKILL");
+  await allEnd(pids);
 }
 
 function descendantsOf(pid: number): number[] {
