@@ -114,10 +114,12 @@ test("an outage of the actions tier for hours spends no attempts, and the load r
 
   const first = tier.requests.length;
   await ways[way].end();
-  // Slow responses make a burst of requests visible.
+  // Slow responses make a burst of requests visible, and slower ones the former level, however slowly they are sent.
+  const hasReturned = () => tier.requests.slice(first).some(({ inFlight }) => inFlight >= concurrency / 2);
   tier.answer = async () => {
-    const readyAtMs = performance.now() + 20;
-    await until(() => performance.now() >= readyAtMs, { what: "its work is done", intervalMs: 10 });
+    const startMs = performance.now();
+    const isReady = () => performance.now() - startMs >= (hasReturned() ? 20 : 300);
+    await until(isReady, { what: "its work is done", intervalMs: 10 });
     return { status: 200 };
   };
   await fixture.drained();
