@@ -5,16 +5,15 @@ import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 import postgres from "postgres";
 import { copyCheckout } from "../support/scripts/checkout.ts";
 import { postServed } from "../support/served.ts";
 import { until } from "../support/until.ts";
 import { killAll, onDeno, onNode, start, welcome } from "../support/scripts/npm_start.ts";
-import { atEnd } from "../support/at_end.ts";
 
 const checkout = copyCheckout();
-atEnd(killAll);
+afterEach(killAll);
 
 /** Runs `ctl` in the same folder. */
 // deno-lint-ignore no-explicit-any
