@@ -16,6 +16,8 @@ create table event (
   -- The digest of the normalized content. It tells a repeat from a different lead with the same Idempotency-Key.
   content_digest uuid,
   idempotency_key text,
+  -- The request id of the post.
+  request_id text,
   flags text[] not null,
   -- The normalized lead or submission. In a lead, the cost is the member cost_cents.
   lead json,
@@ -24,8 +26,8 @@ create table event (
   raw text,
   -- The lead's cost, kept for reports after the content was removed.
   cost_cents int,
-  -- When and why (erasure | retention) the content was removed. Then lead, extra, raw, idempotency_key, content_digest
-  -- and, for 'c' and 'C', dedupe_digest are null (remove_content).
+  -- When and why (erasure | retention) the content was removed. Then lead, extra, raw, idempotency_key, request_id,
+  -- content_digest and, for 'c' and 'C', dedupe_digest are null (remove_content).
   removed_at timestamptz,
   removed_by text
 );
@@ -40,6 +42,8 @@ create table collision (
   -- Null after the content was removed.
   content_digest uuid,
   key_id int not null references api_key,
+  -- The request id of the first of the posts.
+  request_id text,
   count bigint not null,
   first_at timestamptz not null,
   last_at timestamptz not null,
@@ -47,7 +51,8 @@ create table collision (
   extra text,
   raw text,
   flags text[] not null,
-  -- As in submission; null for a lead. The last three become null when the content is moved or removed.
+  -- As in submission; null for a lead. The last three, and request_id, become null when the content is moved or
+  -- removed.
   form_id int,
   score int,
   reasons text[],

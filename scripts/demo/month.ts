@@ -122,7 +122,7 @@ function inventEntry(
   },
 ): Entry | null {
   const key = { id: source.keyId, tenantId: tenant.id };
-  const arrivedAtMs = performance.now();
+  const post = { arrivedAtMs: performance.now(), requestId: null };
   if (source.surface === "forms") {
     const raw = JSON.stringify(randomForm(random));
     const posted = readFields(raw);
@@ -134,7 +134,7 @@ function inventEntry(
       raw,
       idempotencyKey: noKey,
       submission,
-      arrivedAtMs,
+      ...post,
     });
   }
   const raw = JSON.stringify(randomLead(random, tenant.areas));
@@ -143,7 +143,7 @@ function inventEntry(
   // Sometimes the provider's counter for Idempotency-Keys restarts, which causes collisions.
   const text = `${source.label}:${ordinal % 100 === 0 ? 1 : random.integerBelow(1e9)}`;
   const idempotencyKey = readIdempotencyKey([text]) as UsableIdempotencyKey;
-  return leadEntry(key, { ...validation, raw, idempotencyKey }, arrivedAtMs);
+  return leadEntry(key, { ...validation, raw, idempotencyKey }, post);
 }
 
 /** The inputs of the spam score before it has learned anything. */

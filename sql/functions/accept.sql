@@ -45,7 +45,8 @@ create or replace function accept(
   p_form_window_minutes int default 0,
   -- Passed only when repeating a call that returned 'watched': milliseconds since each entry's arrival, and its contacts, one per line.
   p_age_ms text default '',
-  p_contacts text default ''
+  p_contacts text default '',
+  p_request_id text default ''
 )
 -- One row per entry, in any order, or, if all are accepted, one row with ord 0 and the concatenated ids.
 returns table (ord int, outcome text, event_id text, received_at text, flags text)
@@ -80,6 +81,7 @@ declare
   v_last_name text[] := string_to_array(p_last_name, p_separator, v_null);
   v_age_ms int[] := string_to_array(p_age_ms, p_separator, v_null)::int[];
   v_contacts text[] := string_to_array(p_contacts, p_separator, v_null);
+  v_request_id text[] := string_to_array(p_request_id, p_separator, v_null);
   v_now timestamptz;
   v_id_prefix text;
   v_received_at text;
@@ -154,15 +156,15 @@ begin
   with inserted as (
     insert into event (
       event_id, kind, tenant_id, key_id, received_at, dedupe_space, dedupe_digest, content_digest,
-      idempotency_key, flags, lead, extra, raw
+      idempotency_key, request_id, flags, lead, extra, raw
     )
     select
       new_event_id(v_id_prefix, b.ord), case when b.space in ('k', 'c') then 'lead' else 'form' end, k.tenant_id, b.key_id, v_now, b.space::"char", b.digest, b.content,
-      b.idempotency_key, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
+      b.idempotency_key, b.request_id, coalesce(string_to_array(nullif(b.flags, ''), ','), '{}'), b.lead::json, b.extra, b.raw
     from unnest(
-      v_key_id, v_space, v_digest, v_content, v_idempotency_key, v_flags, v_lead, v_extra, v_raw
+      v_key_id, v_space, v_digest, v_content, v_idempotency_key, v_request_id, v_flags, v_lead, v_extra, v_raw
     ) with ordinality
-      as b (key_id, space, digest, content, idempotency_key, flags, lead, extra, raw, ord)
+      as b (key_id, space, digest, content, idempotency_key, request_id, flags, lead, extra, raw, ord)
     join api_key as k on k.id = b.key_id and k.revoked_at is null and k.suspended_at is null
     order by k.tenant_id, b.space, b.digest, b.ord
     on conflict (tenant_id, dedupe_space, dedupe_digest) do nothing
@@ -239,11 +241,11 @@ begin
   from unnest(v_accepted_ord, v_accepted) as w (ord, id);
 
   insert into collision as c (
-    event_id, content_digest, key_id, count, first_at, last_at, lead, extra, raw, flags,
+    event_id, content_digest, key_id, request_id, count, first_at, last_at, lead, extra, raw, flags,
     form_id, score, reasons, phone, email, last_name, other_person
   )
   select distinct on (e.event_id, l.content)
-    e.event_id, l.content, l.key_id, count(*) over (partition by e.event_id, l.content), v_now, v_now,
+    e.event_id, l.content, l.key_id, v_request_id[l.ord], count(*) over (partition by e.event_id, l.content), v_now, v_now,
     l.lead::json, l.extra, l.raw, coalesce(string_to_array(nullif(l.flags, ''), ','), '{}'),
     (select f.id from form as f where f.id = v_form_id[l.ord] and f.tenant_id = k.tenant_id), v_score[l.ord],
     case when v_form_id[l.ord] is not null then coalesce(string_to_array(nullif(v_reasons[l.ord], ''), ','), '{}') end,

@@ -44,11 +44,11 @@ begin
 
   select e.kind into v_kind from event as e where e.event_id = v_one.event_id;
   insert into event (
-    event_id, kind, tenant_id, key_id, received_at, dedupe_space, content_digest, flags, lead, extra, raw
+    event_id, kind, tenant_id, key_id, received_at, dedupe_space, content_digest, request_id, flags, lead, extra, raw
   )
   values (
     v_id, v_kind, v_key.tenant_id, v_key.id, v_now, case v_kind when 'lead' then 'c' else 'C' end,
-    v_one.content_digest, v_one.flags, v_one.lead, v_one.extra, v_one.raw
+    v_one.content_digest, v_one.request_id, v_one.flags, v_one.lead, v_one.extra, v_one.raw
   );
   if v_kind = 'form' then
     insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
@@ -71,8 +71,8 @@ begin
   end if;
 
   update collision as c
-  set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, phone = null, email = null,
-    last_name = null
+  set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, request_id = null,
+    phone = null, email = null, last_name = null
   where c.id = p_id;
   perform notify_outbox('');
   perform append_audit(

@@ -1,19 +1,23 @@
 -- Removes the content of events that the caller has locked, and the recipients' responses, which may quote the content.
--- Waits while contacts are being indexed (fill_lead_contact). The digest of an Idempotency-Key stays, so that a late
+-- Waits while contacts are being indexed (fill_lead_contact) or posts logged (add_posts). The digest of an Idempotency-Key stays, so that a late
 -- retry is a duplicate; the digest of a content is removed.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 as $$
 begin
   perform pg_advisory_xact_lock_shared(4, 0);
+  perform pg_advisory_xact_lock_shared(5, 0);
   delete from lead_contact as c where c.event_id = any (p_event_id);
 
   update event as e
-  set lead = null, extra = null, raw = null, idempotency_key = null, content_digest = null,
+  set lead = null, extra = null, raw = null, idempotency_key = null, request_id = null, content_digest = null,
     dedupe_digest = case when e.dedupe_space in ('k', 'K') then e.dedupe_digest end,
     cost_cents = coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end),
     removed_at = service_clock(), removed_by = p_by
   where e.event_id = any (p_event_id);
+
+  update post_log as p set request_id = null, idempotency_key = null
+  where p.event_id = any (p_event_id) and (p.request_id is not null or p.idempotency_key is not null);
 
   update submission as s set dismissed_at = service_clock()
   where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
@@ -36,7 +40,7 @@ declare
   v_count int;
 begin
   update collision as c
-  set lead = null, extra = null, raw = null, content_digest = null, phone = null, email = null, last_name = null,
+  set lead = null, extra = null, raw = null, content_digest = null, request_id = null, phone = null, email = null, last_name = null,
     settled_at = coalesce(c.settled_at, service_clock())
   where c.id = any (p_id);
   get diagnostics v_count = row_count;

@@ -75,7 +75,7 @@ async function respond(exchange: Exchange, post: Post<FormErrorCode>, parts: For
 
   const submission = classify(read.posted, form, parts);
   const outcome = await post.commit(
-    toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs }),
+    toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs, requestId: post.requestId }),
   );
   if (outcome.kind === "revoked") return post.refuse("unauthorized");
 
@@ -126,10 +126,12 @@ function readSubmission(
 export function toEntry(
   { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   form: Form,
-  { posted, raw, idempotencyKey, submission, arrivedAtMs }: ValidSubmission & {
-    readonly submission: SubmissionPart;
-    readonly arrivedAtMs: number;
-  },
+  { posted, raw, idempotencyKey, submission, arrivedAtMs, requestId }:
+    & ValidSubmission
+    & Pick<Entry, "arrivedAtMs" | "requestId">
+    & {
+      readonly submission: SubmissionPart;
+    },
 ): Entry {
   // The same content posted to another form is a different submission.
   const content = `${form.id}\n${canonicalFields(posted)}`;
@@ -143,6 +145,7 @@ export function toEntry(
     extra: JSON.stringify({ form_key: form.formKey, attribution: readAttribution(posted) }),
     raw,
     costCents: null,
+    requestId,
     arrivedAtMs,
     unknownArea: null,
     submission,

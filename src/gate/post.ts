@@ -139,6 +139,10 @@ export class Post<Code extends string> {
     this.arrivedAtMs = parts.nowMs();
   }
 
+  get requestId(): string {
+    return this.#exchange.requestId;
+  }
+
   /** The headers for the rate limits that were checked so far; after a 503, only for the address's limit. */
   get headers(): RateDecision["headers"] {
     return this.#lastDecision.headers;

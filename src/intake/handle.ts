@@ -75,7 +75,7 @@ async function respond(exchange: Exchange, post: Post<ErrorCode>, parts: IntakeP
   const lead = readLead(exchange, body.bytes, parts.reference().areaIndex);
   if (lead.kind !== "valid") return post.refuse(lead.kind, lead);
 
-  const outcome = await post.commit(toEntry(key, lead, post.arrivedAtMs));
+  const outcome = await post.commit(toEntry(key, lead, post));
   if (outcome.kind === "revoked") return post.refuse("unauthorized");
 
   return acknowledge(outcome, { source: key.label, flags: lead.flags, headers: post.headers });
@@ -111,7 +111,7 @@ function readLead(
 export function toEntry(
   { id: keyId, tenantId }: Pick<ApiKey, "id" | "tenantId">,
   { lead, extra, flags, raw, idempotencyKey }: ValidLead,
-  arrivedAtMs: number,
+  { arrivedAtMs, requestId }: Pick<Entry, "arrivedAtMs" | "requestId">,
 ): Entry {
   const text = JSON.stringify(lead);
   return {
@@ -125,6 +125,7 @@ export function toEntry(
     raw,
     costCents: lead.cost_cents ?? null,
     unknownArea: flags.includes("project_area_unknown") ? lead.project_area ?? null : null,
+    requestId,
     arrivedAtMs,
     submission: null,
   };

@@ -28,19 +28,19 @@ const words = (text: string) => text.trim().split(/\s+/);
 const serviceReads = words(`
   public.api_key public.area public.attempt public.audit public.audit_head public.collision public.dead_letter
   public.duplicate_total public.event public.form public.hour_rolled public.hour_total public.ip_limit
-  public.lead_contact public.lead_contact_todo public.minute_sample public.outbox public.plan public.refusal_total
+  public.lead_contact public.lead_contact_todo public.minute_sample public.outbox public.plan public.post_log public.refusal_total
   public.schema_file public.schema_release public.spam_lessons public.submission public.tenant
   public.unknown_area`);
 const actionsReads = words("public.schema_file public.schema_release");
 
 /** The functions that each role may call. No role may use a sequence. */
 const serviceCalls = words(`
-  public.accept public.add_duplicates public.add_minute_sample public.add_refusals
+  public.accept public.add_duplicates public.add_minute_sample public.add_posts public.add_refusals
   public.apply_provider_event public.beat public.begin_checkout public.claim_outbox
   public.console_accept_collision public.console_confirm_area public.console_dismiss_collision
   public.console_dismiss_submission public.console_mark_spam public.console_release_submission
   public.console_replay_dead public.console_send_again public.delivery_status public.due_tenants
-  public.effects_of public.event_id_at public.expire_content public.fail_checkout public.fill_lead_contact
+  public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_lead_contact
   public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures
   public.learn_spam public.open_checkout public.release_held_link public.roll_up_hours public.route_states public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);

@@ -15,6 +15,7 @@ export function acceptEntry(parts: Partial<Entry> = {}): Entry {
     digest,
     contentDigest: digest,
     idempotencyKey: null,
+    requestId: null,
     flags: [],
     lead: "{}",
     extra: null,

@@ -34,6 +34,7 @@ export interface Entry {
   /** The digest of the normalized content. It tells a repeat from a different lead with the same Idempotency-Key. */
   readonly contentDigest: string;
   readonly idempotencyKey: string | null;
+  readonly requestId: string | null;
   readonly flags: readonly string[];
   readonly lead: string;
   /** The text of a JSON object. */
@@ -216,6 +217,7 @@ function callAccept(
       p_digest => ${entryColumn((entry) => entry.digest)},
       p_content => ${entryColumn((entry) => entry.contentDigest)},
       p_idempotency_key => ${entryColumn((entry) => entry.idempotencyKey)},
+      p_request_id => ${entryColumn((entry) => entry.requestId)},
       p_flags => ${entryColumn((entry) => entry.flags.join(","))},
       p_lead => ${entryColumn((entry) => entry.lead)},
       p_extra => ${entryColumn((entry) => entry.extra)},

@@ -1,0 +1,32 @@
+-- The posts with an active key that made no event: duplicates and refused posts, without their content. Deleted after 30
+-- days (expire_posts).
+create table post_log (
+  -- Sorts by the time of the post, like an event's id.
+  id text collate "C" primary key,
+  -- No foreign keys, as in event.
+  key_id int not null,
+  at timestamptz not null,
+  -- This and idempotency_key become null when the content of the first event is removed, or at an erasure.
+  request_id text,
+  status smallint not null,
+  -- The error code; null for a duplicate.
+  error text,
+  -- The failing fields and their reasons: {"phone": "required"}.
+  fields json,
+  idempotency_key text,
+  -- The event of which the post is a duplicate.
+  event_id text collate "C",
+  check ((error is null) = (event_id is not null))
+);
+create index post_log_request_id on post_log (request_id) where request_id is not null;
+create index post_log_idempotency_key on post_log (idempotency_key) where idempotency_key is not null;
+create index post_log_event on post_log (event_id, id) where event_id is not null;
+create index post_log_key on post_log (key_id, id);
+
+-- How many posts of a key were offered to the log on a day (UTC); only the first 10,000 are logged (add_posts).
+create table post_log_day (
+  day date not null,
+  key_id int not null references api_key,
+  offered int not null,
+  primary key (day, key_id)
+);

@@ -1,0 +1,24 @@
+-- Deletes up to p_limit logged posts that are older than 30 days, and returns how many.
+create or replace function expire_posts(p_limit int) returns int
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_count int;
+begin
+  delete from post_log as p
+  where p.id = any (array(
+    select o.id from post_log as o
+    where o.id < event_id_at(service_clock() - interval '30 days')
+    order by o.id limit p_limit for update skip locked
+  ));
+  get diagnostics v_count = row_count;
+  delete from post_log_day as d where d.day < (service_clock() at time zone 'UTC')::date - 1;
+  return v_count;
+end
+$$;
