@@ -52,7 +52,7 @@ export async function fillMonth(
   const reference = await readReference(pool, () => performance.now());
   const accepts = new AcceptStore(pool, { node: "demo", nowMs: () => performance.now() });
   const outbox = new OutboxStore(pool, { newLease: randomUUID, leaseMs: 60_000, attemptsMax: 24 });
-  const totals = new Totals(pool, () => {});
+  const totals = new Totals({ pool, observe: () => {}, nowMs: () => performance.now() });
   const sources = tenants.flatMap((tenant) => tenant.sources.map((source) => ({ tenant, source })));
   const counts = { leads: 0, forms: 0 };
   const refusals: Refusal[] = [];

@@ -2,7 +2,7 @@
 -- time since the post. Returns the keys of which no more is logged today, and the time until the next day.
 --
 -- While content is being removed, waits (remove_content), so that the identifiers of removed events are not stored again.
-create or replace function add_posts(p_posts text) returns table (full_key_id int, opens_in_ms int)
+create or replace function add_posts(p_posts text) returns table (key_id int, opens_in_ms int)
 language plpgsql
 security definer
 set search_path = pg_catalog, public, pg_temp
@@ -10,7 +10,10 @@ set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
+-- Ends before the caller gives up and keeps the posts, which would otherwise be logged twice.
+set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_day_max constant int := 10000;
   v_now constant timestamptz := service_clock();
@@ -28,6 +31,7 @@ begin
         event_id text
       )
     ) with ordinality as p (key_id, age_ms, request_id, status, error, fields, idempotency_key, event_id, ord)
+    join api_key as k on k.id = p.key_id
   ),
   -- In the order of other processes, to prevent deadlocks.
   counted as (

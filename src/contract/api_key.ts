@@ -17,6 +17,8 @@ const keyLikePattern = /^(?:lead|form)_(?:live|test)_[0-9A-Za-z]*$/;
 /** Matches a key, or the start of one, anywhere in a string. */
 export const keyInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{8}/;
 
+const keysInText = /(?:lead|form)_(?:live|test)_[0-9A-Za-z]{38}/g;
+
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
@@ -62,6 +64,14 @@ export function keySurface(text: string): KeySurface | null {
   const split = text.length - checksumLength;
   if (checksum(text.slice(0, split)) !== text.slice(split)) return null;
   return text.startsWith("lead_") ? "intake" : "forms";
+}
+
+/** Masks the keys in a text as `lead_live_***…`, with their last four characters; the length stays. */
+export function maskKeys(text: string): string {
+  return text.replace(keysInText, (key) => {
+    const shown = key.indexOf("_", 5) + 1;
+    return keySurface(key) === null ? key : `${key.slice(0, shown)}${"*".repeat(34)}${key.slice(-4)}`;
+  });
 }
 
 /** What is wrong with a refused request's key: `detail` is for the caller, `reason` for the log. */

@@ -11,6 +11,7 @@ import {
   findCollisionCandidates,
   readCollisionsOf,
 } from "#src/store/operator/erasure.ts";
+import { erasePosts } from "#src/store/operator/post_log.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { counted, firstOf } from "./terminal.ts";
 import { type Command, type Input, Refused, type Reply, UsageError } from "./command.ts";
@@ -26,6 +27,8 @@ interface Report {
   readonly isDryRun: boolean;
   readonly erased: { readonly eventId: string; readonly state: ErasedState }[];
   collisions: number;
+  /** Logged posts that made no event, whose identifiers contained the person's address or number. */
+  posts: number;
   /** Events whose text mentions the person; they are not erased. */
   readonly mentions: Set<string>;
   /** Collisions of erased events that are not erased, because they belong to another person. */
@@ -100,7 +103,7 @@ function parsePerson(input: Input): Person {
 }
 
 function newReport(isDryRun: boolean): Report {
-  return { isDryRun, erased: [], collisions: 0, mentions: new Set(), kept: [], endedAt: null };
+  return { isDryRun, erased: [], collisions: 0, posts: 0, mentions: new Set(), kept: [], endedAt: null };
 }
 
 async function eraseOne(pool: Pool, eventId: string, isDryRun: boolean): Promise<Reply> {
@@ -129,6 +132,8 @@ async function erasePerson(pool: Pool, person: Person, isDryRun: boolean): Promi
   await eraseEvents(pool, erasure, { from: "", upTo: run?.startId ?? afterAllIds });
   if (run !== null) await eraseEvents(pool, erasure, { from: run.rescanAfterId, upTo: await run.watch() });
   await eraseCollisions(pool, erasure);
+  const { pattern } = person;
+  report.posts = await (run?.erasePosts(pattern) ?? erasePosts(pool, { pattern, isDryRun: true }));
   if (run !== null) report.endedAt = await run.end();
   return reply(report);
 }
@@ -228,6 +233,7 @@ function reply(report: Report): Reply {
       dry_run: report.isDryRun,
       events: report.erased.length,
       collisions: report.collisions,
+      posts: report.posts,
       erased: report.erased.map(({ eventId, state }) => ({ event_id: eventId, state })),
       mentions: [...report.mentions].sort(),
       kept_collisions: report.kept,
@@ -237,7 +243,7 @@ function reply(report: Report): Reply {
   };
 }
 
-function reportText({ isDryRun, erased, collisions, mentions, kept, endedAt }: Report): string {
+function reportText({ isDryRun, erased, collisions, posts, mentions, kept, endedAt }: Report): string {
   const lines = [
     `${isDryRun ? "Would erase" : "Erased"} ${counted(erased.length, "event")} and ${
       counted(collisions, "collision")
@@ -250,6 +256,13 @@ function reportText({ isDryRun, erased, collisions, mentions, kept, endedAt }: R
   if (erased.some(({ state }) => state === "delivered")) {
     lines.push(
       "The customer has the delivered events too, such as in a CRM and an inbox: erase them there.",
+    );
+  }
+  if (posts > 0) {
+    lines.push(
+      `The log of posts that made no event ${
+        isDryRun ? "has" : "had"
+      } it in the Idempotency-Key or request id of ${counted(posts, "post")}.`,
     );
   }
   if (mentions.size > 0) {

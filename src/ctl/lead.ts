@@ -30,6 +30,7 @@ import type { Lessons } from "#src/forms/spam/model.ts";
 import { readLessons } from "#src/store/jobs/spam_learning.ts";
 import { crmWaitTexts } from "#src/store/operator/route_states.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
+import { type DuplicatePost, duplicateText, readDuplicates } from "#src/store/operator/post_log.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
@@ -45,10 +46,15 @@ function relatedEventPairs({ acceptedFrom: from, collisions }: StoredEvent): (re
   ];
 }
 
-/** Formats the delivery history in order: acceptance, attempts and resends, and the next step. */
-function deliveryText(event: StoredEvent, resends: readonly AuditEntry[]): string {
+/** Formats the delivery history in order: acceptance, attempts, duplicates and resends, and the next step. */
+function deliveryText(
+  event: StoredEvent,
+  resends: readonly AuditEntry[],
+  duplicates: readonly DuplicatePost[],
+): string {
   const entries = [
     ...event.delivery.attempts.map((attempt) => [formatTime(attempt.at), attemptText(attempt)] as const),
+    ...duplicates.map((post) => [formatTime(post.at), `duplicate, ${duplicateText(post, event)}`] as const),
     ...resends.map(({ at, actor }) => [formatTime(at), `sent again by an operator (${actor})`] as const),
   ];
   return record([
@@ -168,11 +174,19 @@ prints an array in the order given. If any of them does not exist, nothing is sh
       ? lessonWeights(await readLessons(pool))
       : new Map();
     const resends = await Promise.all(ids.map((id) => readResends(pool, id)));
-    const documents = stored.map((event, index) => eventJson(event, effects[index] ?? []));
+    const duplicates = await Promise.all(ids.map((id) => readDuplicates(pool, id)));
+    const documents = stored.map((event, index) => ({
+      ...eventJson(event, effects[index] ?? []),
+      duplicates: snakeCased(duplicates[index]),
+    }));
     return {
       json: ids.length === 1 ? documents[0] : documents,
       text: stored.map((event, index) =>
-        eventText(event, effects[index] ?? [], { lessons, resends: resends[index] })
+        eventText(event, effects[index] ?? [], {
+          lessons,
+          resends: resends[index],
+          duplicates: duplicates[index],
+        })
       ).join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
@@ -254,9 +268,10 @@ export function contentName(kind: ListedEvent["kind"]): "lead" | "submission" {
 export function eventText(
   event: StoredEvent,
   effects: readonly ShownEffect[],
-  { lessons = new Map(), resends = [] }: {
+  { lessons = new Map(), resends = [], duplicates = [] }: {
     readonly lessons?: Lessons;
     readonly resends?: readonly AuditEntry[] | undefined;
+    readonly duplicates?: readonly DuplicatePost[] | undefined;
   } = {},
 ): string {
   const title = event.kind === "lead" ? "Lead" : "Submission";
@@ -275,7 +290,7 @@ export function eventText(
       ...verdictPairs(event, lessons),
       ["Delivery", event.delivery.state],
     ]),
-    `Delivery history\n${deliveryText(event, resends)}`,
+    `Delivery history\n${deliveryText(event, resends, duplicates)}`,
     ...(effects.length === 0 ? [] : [`Effects\n${effectsText(effects)}`]),
     `${title}\n${event.lead === null ? removed : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),

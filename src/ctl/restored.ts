@@ -131,8 +131,8 @@ interface Operation extends ExportedRow {
 }
 
 interface Redo {
-  readonly kind: "revoke" | "erase" | "erase_collision";
-  /** The id of the key, event or collision. */
+  readonly kind: "revoke" | "erase" | "erase_collision" | "erase_posts";
+  /** The id of the key, event or collision; for `erase_posts`, the number of erased events. */
   readonly id: string;
   /** The collisions of the event that are not erased. */
   readonly kept: readonly string[];
@@ -250,6 +250,8 @@ function findRedo(
     return { kind: "revoke", id, kept: [] };
   }
   if (action === "collision.erase" && /^\d{1,18}$/.test(id)) return { kind: "erase_collision", id, kept: [] };
+  // The contact is not known anymore, so the identifiers of all posts that may contain one are erased.
+  if (action === "person.erase" && Number(parsed?.posts) > 0) return { kind: "erase_posts", id, kept: [] };
   // Erasing a person writes an event.erase row per event; erasing one event writes two rows, which both name the event.
   if (!isErasure(action) || !/^[0-9a-f]{20,}$/.test(id)) return null;
   return { kind: "erase", id, kept: Array.isArray(parsed?.kept) ? parsed.kept.map(String) : [] };
@@ -276,10 +278,11 @@ async function apply(pool: Pool, findings: Findings): Promise<Repairs> {
   const revoked: string[] = [];
   let erased = 0;
   for (const { redo } of findings.operations) {
-    if (redo?.kind === "revoke") {
+    if (redo === null) continue;
+    if (redo.kind === "revoke") {
       const revocation = await revokeKey(pool, redo.id);
       if (revocation !== null && !revocation.wasRevoked) revoked.push(redo.id);
-    } else if (redo !== null && await eraseAgain(pool, redo)) erased += 1;
+    } else if (await eraseAgain(pool, { ...redo, kind: redo.kind })) erased += 1;
   }
   const counts = {
     waiting: findings.waiting,
@@ -293,12 +296,17 @@ async function apply(pool: Pool, findings: Findings): Promise<Repairs> {
   return { noted, held, revoked, erased };
 }
 
-async function eraseAgain(pool: Pool, { kind, id, kept }: Redo): Promise<boolean> {
-  const isEvent = kind === "erase";
-  const run = await ErasureRun.start(pool, { subject: isEvent ? id : `collision ${id}`, contacts: [] });
-  const isErased = isEvent
+async function eraseAgain(
+  pool: Pool,
+  { kind, id, kept }: Redo & { readonly kind: Exclude<Redo["kind"], "revoke"> },
+): Promise<boolean> {
+  const subject = { erase: id, erase_collision: `collision ${id}`, erase_posts: "logged posts" }[kind];
+  const run = await ErasureRun.start(pool, { subject, contacts: [] });
+  const isErased = kind === "erase"
     ? (await run.eraseEvent(id, { reviewed: null, kept })).kind === "erased"
-    : await run.eraseCollision(id);
+    : kind === "erase_collision"
+    ? await run.eraseCollision(id)
+    : await run.erasePosts(null) > 0;
   await run.end();
   return isErased;
 }

@@ -6,13 +6,17 @@ import { limits } from "../contract/limits.ts";
 import {
   createErrorRenderer,
   decodeBody,
-  digest128,
   type GateParts,
   incompleteBody,
   Post,
   type RefusalDetails,
 } from "../gate/post.ts";
-import { deduplicationKey, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import {
+  deduplicationKey,
+  digest128,
+  readIdempotencyKey,
+  type UsableIdempotencyKey,
+} from "../gate/idempotency_key.ts";
 import type { AuthenticatedRateLimiter, Bucket } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";

@@ -1,6 +1,6 @@
 /** Counts the senders of recent texts, because spam programs post the same text under many names. */
 
-import { digest128 } from "../gate/post.ts";
+import { digest128 } from "../gate/idempotency_key.ts";
 
 /** The minimum length of a counted text. Chosen: 60, because many people send the same short texts. */
 const comparedLengthMin = 60;

@@ -1,14 +1,15 @@
 /** Parses the `Idempotency-Key` header, and derives the deduplication key for a post. */
 
 import { Buffer } from "node:buffer";
+import { hash } from "node:crypto";
+import { maskKeys } from "../contract/api_key.ts";
 import { limits } from "../contract/limits.ts";
 import { decodeUtf8 } from "../http/request_id.ts";
 import type { BodyFault } from "../lead/body_fault.ts";
 import { lengthDetail } from "../lead/validate.ts";
 import type { Entry } from "../store/serving/accept.ts";
-import { digest128 } from "./post.ts";
 
-/** The parsed header: `bytes` (a string if the value is printable ASCII) is hashed, and `text` is displayed. */
+/** The parsed header: `bytes` (a string if the value is printable ASCII) is hashed; `text`, with API keys masked, is stored. */
 type IdempotencyKey =
   | { readonly kind: "absent" }
   /** The value is too long or contains a control character. */
@@ -40,7 +41,7 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   if (value.trim() === "") return { kind: "absent" };
   // A fast path, because nearly all keys are ASCII and decoding costs ten times as much.
   if (value.length <= limits.idempotencyKeyLengthMax && printableAscii.test(value)) {
-    return { kind: "present", bytes: value, text: value };
+    return { kind: "present", bytes: value, text: maskKeys(value) };
   }
   const bytes = Buffer.from(value, "latin1");
   const text = decodeUtf8(value) ?? value;
@@ -53,7 +54,12 @@ export function readIdempotencyKey([value = "", ...further]: readonly string[]):
   if (controlCharacter.test(text)) {
     return { kind: "too_long", detail: "Idempotency-Key contains a control character" };
   }
-  return { kind: "present", bytes, text };
+  return { kind: "present", bytes, text: maskKeys(text) };
+}
+
+/** Returns the first 128 bits of the data's SHA-256 in hex; they fit PostgreSQL's `uuid` and halve the index's size. */
+export function digest128(data: string | Uint8Array): string {
+  return hash("sha256", data, "hex").slice(0, 32);
 }
 
 /**

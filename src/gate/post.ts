@@ -12,6 +12,7 @@ import type { Committer } from "../store/serving/committer.ts";
 import type { ApiKey, KeyStore } from "../store/serving/lookup.ts";
 import type { Reference } from "../store/serving/reference.ts";
 import type { Totals } from "../store/serving/totals.ts";
+import { readIdempotencyKey } from "./idempotency_key.ts";
 import type { AuthenticatedRateLimiter, Bucket, IpRateLimiter, RateDecision } from "./rate.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -45,11 +46,6 @@ export const incompleteBody: BodyFault = {
 function isIdentity(contentEncoding: string | undefined): boolean {
   return contentEncoding === undefined || contentEncoding === "" ||
     contentEncoding.toLowerCase() === "identity";
-}
-
-/** Returns the first 128 bits of the data's SHA-256 in hex; they fit PostgreSQL's `uuid` and halve the index's size. */
-export function digest128(data: string | Uint8Array): string {
-  return hash("sha256", data, "hex").slice(0, 32);
 }
 
 /** The members and headers of an error response, without its code. */
@@ -130,6 +126,7 @@ export class Post<Code extends string> {
   readonly #refuse: Refuse<Code | GateCode>;
   #addressDecision = noLimit;
   #lastDecision = noLimit;
+  #isKeyCheck = false;
   #authenticated: { readonly key: ApiKey; readonly digest: string; readonly isCached: boolean } | null = null;
 
   constructor(exchange: Exchange, parts: GateParts, refuse: Refuse<Code | GateCode>) {
@@ -226,8 +223,10 @@ export class Post<Code extends string> {
   commit(entry: Entry): Promise<Outcome> {
     const { committer, keys, totals } = this.#parts;
     return committer.commit(entry).then((outcome) => {
-      if (outcome.kind !== "revoked") totals.used(entry.keyId, outcome.receivedAt);
-      else if (this.#authenticated !== null) keys.forget(this.#authenticated.digest);
+      if (outcome.kind !== "revoked") {
+        this.#exchange.eventId = outcome.eventId;
+        totals.used(entry.keyId, outcome.receivedAt);
+      } else if (this.#authenticated !== null) keys.forget(this.#authenticated.digest);
       return outcome;
     });
   }
@@ -244,19 +243,40 @@ export class Post<Code extends string> {
     const authenticated = this.#authenticated;
     this.#exchange.reason = logReason(fault);
     if (authenticated === null || code === "unauthorized") return this.#reply(code, fault);
+    this.#isKeyCheck = fault.empty ?? false;
     if (await this.#isRevoked(code)) {
       this.#exchange.reason = null;
       return this.#reply("unauthorized");
     }
-    if (!fault.empty) this.#parts.totals.refused(authenticated.key.id, code, fault.fields);
-    return this.#reply(code, fault);
+    const reply = this.#reply(code, fault);
+    if (!this.#isKeyCheck) this.#parts.totals.refused(authenticated.key.id, code, fault.fields);
+    this.#log(reply, code, fault.fields);
+    return reply;
   }
 
   /** Renders 503 for {@linkcode Unavailable}, and rethrows any other error. */
   refuseUnavailable(error: unknown): Reply {
     if (!(error instanceof Unavailable)) throw error;
     this.#lastDecision = this.#addressDecision;
-    return this.#reply("not_accepting");
+    const reply = this.#reply("not_accepting");
+    this.#log(reply, "not_accepting");
+    return reply;
+  }
+
+  /** Adds a refused post to the post log if a key was authenticated and it is not a key check. */
+  #log({ status }: Reply, error: string, fields?: RefusalDetails["fields"]): void {
+    if (this.#authenticated === null || this.#isKeyCheck) return;
+    const { requestId, arrivedAtMs } = this;
+    const sent = readIdempotencyKey(this.#exchange.headerLines("idempotency-key"));
+    this.#parts.totals.log.add({
+      keyId: this.#authenticated.key.id,
+      requestId,
+      status,
+      idempotencyKey: sent.kind === "present" ? sent.text : null,
+      arrivedAtMs,
+      error,
+      ...(fields === undefined ? {} : { fields }),
+    });
   }
 
   async #isRevoked(code: string): Promise<boolean> {

@@ -30,6 +30,8 @@ export interface Exchange {
   readBody(bytesMax: number): Promise<Body>;
   /** The API key's id for the access log; set by a handler. */
   keyId: string | null;
+  /** The event that a post created or repeated, for the access log; set by a handler. */
+  eventId: string | null;
   /** The reason for a refusal, for the access log; never the caller's text. */
   reason: string | null;
   /** The matched route pattern, or `"-"`; set by the router. */

@@ -44,6 +44,7 @@ export interface Access {
   readonly bytes: number;
   readonly clientAddress: string;
   readonly keyId: string | null;
+  readonly eventId: string | null;
   readonly reason: string | null;
   /** Whether the response was cut off. */
   readonly aborted: boolean;

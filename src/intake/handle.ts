@@ -5,11 +5,15 @@
 
 import { type ErrorCode, errors } from "../contract/errors.ts";
 import { limits } from "../contract/limits.ts";
-import { deduplicationKey, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import {
+  deduplicationKey,
+  digest128,
+  readIdempotencyKey,
+  type UsableIdempotencyKey,
+} from "../gate/idempotency_key.ts";
 import {
   createErrorRenderer,
   decodeBody,
-  digest128,
   type GateParts,
   incompleteBody,
   Post,

@@ -4,7 +4,7 @@ import { withoutByteOrderMark } from "./json.ts";
 import { contactLengthMax, plainNumber, toE164, withAsciiDigits } from "./phone.ts";
 import { normalizeLine } from "./text.ts";
 
-/** The stored texts of a post; all except `idempotencyKey` are JSON. */
+/** The stored texts of a post; all except `identifiers` are JSON. */
 export interface StoredTexts {
   readonly lead: string | null;
   readonly extra: string | null;
@@ -12,7 +12,8 @@ export interface StoredTexts {
   readonly raw: string | null;
   /** The `phone` and `email` that were found in a form submission. */
   readonly contact: string | null;
-  readonly idempotencyKey: string | null;
+  /** The `Idempotency-Key` and the request id. */
+  readonly identifiers: readonly string[];
 }
 
 const emailShape = /^[^@]+@[^@]+$/;
@@ -226,7 +227,7 @@ function person(
     relation(texts) {
       const found = contactsOf(texts);
       if (contacts.some((contact) => found.has(contact))) return "contact";
-      const { lead, extra, raw, contact, idempotencyKey } = texts;
+      const { lead, extra, raw, contact, identifiers } = texts;
       const bodies = [lead, extra, raw, contact].filter((text) => text !== null);
       const { values, names } = collectTexts(bodies.map(parseStored));
       // Includes the unparsed texts, because `JSON.parse` keeps only the last duplicate of a member.
@@ -234,7 +235,7 @@ function person(
         ...values,
         ...names,
         ...bodies,
-        ...(idempotencyKey === null ? [] : [idempotencyKey]),
+        ...identifiers,
       ]);
       return [...searched].some((text) => isMentionedIn(text) || isMentionedIn(decodePercentEscapes(text)))
         ? "mention"

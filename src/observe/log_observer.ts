@@ -14,6 +14,7 @@ export function loggingObserver(log: Log): Observe {
       case "batch_committed":
       case "batch_failed":
       case "post_refused":
+      case "post_not_logged":
       case "settled":
       case "tier_failure":
       case "certificate_in_use":
@@ -109,6 +110,7 @@ function accessFields(access: Access): LogFields {
     bytes: access.bytes,
     client: access.clientAddress,
     key_id: access.keyId,
+    ...(access.eventId === null ? {} : { event_id: access.eventId }),
     ...(access.reason === null ? {} : { reason: access.reason }),
     ...(access.aborted ? { aborted: true } : {}),
   };

@@ -40,6 +40,7 @@ export class Meters {
   readonly #duplicates = this.registry.counter(definition("lead_duplicates_total"));
   readonly #refused = this.registry.counter(definition("lead_refused_total"));
   readonly #fields = this.registry.counter(definition("lead_refused_fields_total"));
+  readonly #unlogged = this.registry.counter(definition("lead_posts_not_logged_total"));
   readonly #submissions = this.registry.counter(definition("lead_submissions_total"));
   readonly #commits = this.registry.histogram(definition("lead_commit_duration_seconds"), commitBuckets);
   readonly #batches = this.registry.histogram(definition("lead_commit_batch_entries"), batchBuckets);
@@ -95,6 +96,8 @@ export class Meters {
         return this.#failedCommits.add(1);
       case "post_refused":
         return this.#fields.add(1, { reason: observation.reason });
+      case "post_not_logged":
+        return this.#unlogged.add(1);
       case "tier_failure":
         return this.#tierFailures.add(1, { cause: observation.failure.cause });
       case "settled":

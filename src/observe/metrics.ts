@@ -75,6 +75,9 @@ export const serviceMetrics = {
     "Reasons for refusing posts with a valid key; a post can have more than one.",
     ["reason"],
   ),
+  lead_posts_not_logged_total: counter(
+    "Duplicates and refused posts that are missing in the post log, because their key or the process had too many.",
+  ),
   lead_submissions_total: counter(
     "Form submissions committed, by verdict; all except clean ones are held.",
     ["verdict"],

@@ -3,8 +3,8 @@
 import { fields } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
-import { decodeBody, digest128 } from "../gate/post.ts";
-import { readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
+import { decodeBody } from "../gate/post.ts";
+import { digest128, readIdempotencyKey, type UsableIdempotencyKey } from "../gate/idempotency_key.ts";
 import type { IpRateLimiter } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { empty, json } from "../http/reply.ts";

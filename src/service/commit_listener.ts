@@ -18,9 +18,14 @@ export function createCommitListener(
       heartbeat.recordCommit();
       const tenantIds = new Set<number>();
       for (const [index, entry] of entries.entries()) {
-        const { kind } = decisions[index] ?? {};
-        if (kind === "duplicate") totals.duplicate(entry.keyId);
-        else if (kind === "accepted" && isQueued(entry)) tenantIds.add(entry.tenantId);
+        const decision = decisions[index];
+        if (decision?.kind === "duplicate") {
+          // Not the whole entry, which has the body.
+          const { keyId, requestId, idempotencyKey, arrivedAtMs } = entry;
+          const { eventId } = decision;
+          totals.duplicate(entry.keyId);
+          totals.log.add({ keyId, requestId, idempotencyKey, arrivedAtMs, status: 200, eventId });
+        } else if (decision?.kind === "accepted" && isQueued(entry)) tenantIds.add(entry.tenantId);
       }
       delivery?.wake(tenantIds);
     },

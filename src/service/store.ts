@@ -99,7 +99,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       ageMaxMs: limits.plansSnapshotAgeMaxMs,
       observe,
     });
-    const totals = new Totals(pools.jobs, observe);
+    const totals = new Totals({ pool: pools.jobs, observe, nowMs });
     const sender = config.delivery === null ? null : await openSender(config.delivery, observe);
     const delivery = sender === null ? null : openDelivery(config, { node, primary, pools, observe, sender });
     const accepts = new AcceptStore(pools.commit, { node, nowMs });

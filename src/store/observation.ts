@@ -19,6 +19,8 @@ export type StoreObservation =
   | { readonly kind: "commit_warning"; readonly text: string }
   /** A post with a valid key was refused for this reason; one observation per invalid field. */
   | { readonly kind: "post_refused"; readonly reason: string }
+  /** A post that made no event exceeded the bounds of the post log. */
+  | { readonly kind: "post_not_logged" }
   /** A URL contained an active key. */
   | { readonly kind: "key_exposed"; readonly keyId: number; readonly requestId: string }
   /** The process runs as the role that owns the tables, so no grant restricts it. */

@@ -9,7 +9,7 @@ import {
   type StoredTexts,
 } from "../../src/lead/person.ts";
 
-const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, idempotencyKey: null };
+const nothing: StoredTexts = { lead: null, extra: null, raw: null, contact: null, identifiers: [] };
 const json = (value: unknown) => JSON.stringify(value);
 
 function known(person: Person | null): Person {
@@ -30,7 +30,7 @@ function all(person: Person, relation: string, cases: readonly Case[]): void {
     assert.equal(person.relation(whole), relation, what);
     if (relation === "none") continue;
     // The store's search must find every text with a relation.
-    const found = Object.values(whole).some((text) =>
+    const found = Object.values(whole).flat().some((text) =>
       text !== null && new RegExp(person.pattern, "u").test(text)
     );
     assert.ok(found, `${what} matches the search pattern`);
@@ -59,7 +59,7 @@ test("a text that only contains the address is a mention", () => {
   all(jane, "mention", [
     ["details", { lead: json({ project_details: "Write to jane.doe+web@example.com, please." }) }],
     ["a member's name", { extra: json({ "jane.doe+web@example.com": true }) }],
-    ["an Idempotency-Key", { idempotencyKey: "crm:Jane.Doe+Web@example.com" }],
+    ["an Idempotency-Key", { identifiers: ["crm:Jane.Doe+Web@example.com"] }],
     ["a duplicate member", {
       raw: '{"email":"jane.doe+web@example.com","email":"a@b.co"}',
     }],
@@ -136,7 +136,7 @@ test("a text that only contains the number is a mention, and another number is n
   all(dialled, "mention", [
     ["details", { lead: json({ project_details: "Call (415) 867-5309 or 1 415 867 5309." }) }],
     ["with an extension elsewhere", { extra: json({ office: "415-867-5309 ext. 4" }) }],
-    ["an Idempotency-Key", { idempotencyKey: "tel:4158675309" }],
+    ["an Idempotency-Key", { identifiers: ["tel:4158675309"] }],
   ]);
   // Ten bare digits match a number of either country; with +1 they are only a mention abroad.
   const abroad: Case[] = [["the same digits abroad", { lead: json({ phone: "4158675309", country: "MX" }) }]];

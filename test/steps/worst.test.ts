@@ -231,7 +231,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
 ];
 
 function stored(raw: string): StoredTexts {
-  return { lead: null, extra: raw, raw, contact: null, idempotencyKey: null };
+  return { lead: null, extra: raw, raw, contact: null, identifiers: [] };
 }
 
 function header(name: string, pieces: readonly string[], read: (text: string) => unknown): Subject {

@@ -12,7 +12,7 @@ const key = await testEnv.issue();
 const lineOf = (requestId: string): Promise<LogLine> =>
   until(() => server.logs.find((line) => line.request_id === requestId));
 
-test("the access line has time, request id, surface, method, route, status, duration, bytes, client and key id", async () => {
+test("the access line has time, request id, surface, method, route, status, duration, bytes, client, key id and event id", async () => {
   const localAddress = freshAddress();
   const answer = await testEnv.send("/v1/intake?secret=1", {
     method: "POST",
@@ -35,6 +35,7 @@ test("the access line has time, request id, surface, method, route, status, dura
     bytes: Buffer.byteLength(answer.text),
     client: localAddress,
     key_id: String(key.id),
+    event_id: answer.json.event_id,
   });
 });
 

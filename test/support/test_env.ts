@@ -338,6 +338,7 @@ export interface StoredEvent {
   readonly key_id: number;
   readonly received_at: Date;
   readonly idempotency_key: string | null;
+  readonly request_id: string | null;
   readonly flags: string[];
   readonly lead: Record<string, unknown>;
   readonly lead_text: string;

@@ -48,6 +48,7 @@ export abstract class EdgeExchange implements Exchange {
   /** The request id for the response header, one character per byte. */
   requestIdHeader = "";
   keyId: string | null = null;
+  eventId: string | null = null;
   reason: string | null = null;
   route = "-";
   params = noParams;
@@ -199,6 +200,7 @@ export class Edge {
       durationMs: performance.now() - exchange.startedMs,
       clientAddress: exchange.clientAddress,
       keyId: exchange.keyId,
+      eventId: exchange.eventId,
       reason: exchange.reason,
       ...outcome,
     }, exchange);
@@ -216,6 +218,7 @@ export class Edge {
       bytes: 0,
       clientAddress: peer.address,
       keyId: null,
+      eventId: null,
       reason: null,
       aborted: false,
     }, null);

@@ -24,6 +24,7 @@ import {
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { markSpam, type SpamMark } from "../../store/operator/held.ts";
+import { type DuplicatePost, duplicateText, readDuplicates } from "../../store/operator/post_log.ts";
 import { type Attempt, readEvents, shownStatus, type StoredEvent } from "../../store/operator/events.ts";
 
 interface TimelineEntry {
@@ -37,7 +38,10 @@ interface TimelineEntry {
 /** Returns the entries for an event's timeline, earliest first. */
 function timelineEntries(
   event: StoredEvent,
-  audit: readonly AuditEntry[],
+  { audit, duplicates }: {
+    readonly audit: readonly AuditEntry[];
+    readonly duplicates: readonly DuplicatePost[];
+  },
   clock: PageClock,
 ): TimelineEntry[] {
   const { delivery } = event;
@@ -45,6 +49,7 @@ function timelineEntries(
     receivedEntry(event),
     ...delivery.attempts.map((attempt) => attemptEntry(attempt, event, clock)),
     ...event.collisions.map(collisionEntry),
+    ...duplicates.map((post) => duplicateEntry(post, event)),
     ...audit.map(auditTimelineEntry),
     ...(delivery.state === "dead" ? [deadEntry(delivery.diedAt, delivery.reason)] : []),
     ...removalEntries(event),
@@ -66,6 +71,15 @@ function collisionEntry(collision: StoredEvent["collisions"][number]): TimelineE
       acceptedEventId !== null &&
       markup`; it is now a separate event, <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>`
     }`,
+  };
+}
+
+function duplicateEntry(post: DuplicatePost, event: StoredEvent): TimelineEntry {
+  return {
+    at: post.at,
+    tone: null,
+    title: markup`Duplicate`,
+    text: markup`${safeText(duplicateText(post, event))}; the caller received this event's id`,
   };
 }
 
@@ -318,6 +332,7 @@ export async function timelinePage(context: Context): Promise<ConsolePage> {
   }
   const audit = await listAudit(parts.pool, { subject: id, limit: auditMax });
   const [effects = []] = await readEffects(parts.pool, [id]);
+  const duplicates = await readDuplicates(parts.pool, id);
   const name = event.kind === "lead" ? "Lead" : "Submission";
   return {
     title: `${name} ${event.eventId}`,
@@ -326,7 +341,7 @@ ${statusBox(event, context)}
 ${renderSummary(event, context)}
 ${effectsSection(event, effects, context)}
 <h2>Timeline</h2>
-${renderTimeline(timelineEntries(event, audit, clock), clock)}
+${renderTimeline(timelineEntries(event, { audit, duplicates }, clock), clock)}
 <div class="sides"><section><h2>${name}, normalized</h2>${factList(event.lead)}</section>
 <section><h2>Extra</h2>${
       event.lead !== null && event.extra === null

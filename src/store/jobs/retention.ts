@@ -1,4 +1,4 @@
-/** Removes content older than its tenant's retention, in small batches. */
+/** Removes content older than its tenant's retention, and old rows of the post log, in small batches. */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
@@ -14,6 +14,8 @@ const idlePauseMs = 60_000;
 export interface RetentionBatch {
   readonly examined: number;
   readonly removed: number;
+  /** The number of deleted rows of the post log. */
+  readonly posts: number;
 }
 
 /**
@@ -33,21 +35,24 @@ export class Retention {
   }
 
   pauseMs(batch: RetentionBatch | null): number {
-    return batch !== null && batch.examined >= batchMax ? busyPauseMs : idlePauseMs;
+    return batch !== null && Math.max(batch.examined, batch.posts) >= batchMax ? busyPauseMs : idlePauseMs;
   }
 
   /** Removes the content of a batch of events; returns `null` if another process is removing content. */
   async runOnce(): Promise<RetentionBatch | null> {
-    const row = await queryOne(this.#pool, (sql) =>
-      sql<{ examined: number | null; removed: number }[]>`
-        select examined, removed from expire_content(${batchMax})`);
-    const { examined = null, removed = 0 } = row ?? {};
+    const row = await queryOne(
+      this.#pool,
+      (sql) =>
+        sql<{ examined: number | null; removed: number; posts: number }[]>`
+        select examined, removed, expire_posts(${batchMax}) as posts from expire_content(${batchMax})`,
+    );
+    const { examined = null, removed = 0, posts = 0 } = row ?? {};
     if (examined === null) return null;
     this.#unreported += removed;
     if (this.#unreported > 0 && examined < batchMax) {
       this.#observe({ kind: "retention", events: this.#unreported });
       this.#unreported = 0;
     }
-    return { examined, removed };
+    return { examined, removed, posts };
   }
 }

@@ -5,6 +5,7 @@ import { limits } from "../../contract/limits.ts";
 import type { StoredTexts } from "../../lead/person.ts";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
+import { erasePosts } from "./post_log.ts";
 
 /** The delivery state of an event before its erasure. */
 export type ErasedState = "pending" | "sending" | "delivered" | "dead" | "held";
@@ -34,12 +35,14 @@ interface TextsRow {
   readonly extra: string | null;
   readonly raw: string | null;
   readonly idempotency_key?: string | null;
+  readonly request_id?: string | null;
   readonly contact?: string | null;
 }
 
 function toCandidate(row: TextsRow): Candidate {
-  const { lead, extra, raw, contact = null, idempotency_key: idempotencyKey = null } = row;
-  return { eventId: row.event_id, texts: { lead, extra, raw, contact, idempotencyKey } };
+  const { lead, extra, raw, contact = null, idempotency_key: key = null, request_id: requestId = null } = row;
+  const identifiers = [key, requestId].filter((text) => text !== null);
+  return { eventId: row.event_id, texts: { lead, extra, raw, contact, identifiers } };
 }
 
 export async function findCandidates(
@@ -69,7 +72,7 @@ export async function findCollisionCandidates(
 export async function readCollisionsOf(pool: Pool, eventId: string): Promise<CollisionCandidate[]> {
   const rows = await query(pool, (sql) =>
     sql<(TextsRow & { id: string })[]>`
-      select c.id, c.event_id, c.lead::text as lead, c.extra, c.raw
+      select c.id, c.event_id, c.lead::text as lead, c.extra, c.raw, c.request_id
       from collision as c where c.event_id = ${eventId} and c.content_digest is not null order by c.id`);
   return rows.map((row) => ({ ...toCandidate(row), id: row.id }));
 }
@@ -209,6 +212,14 @@ export class ErasureRun {
     if (row?.erased !== true) return false;
     this.#add("collisions", 1);
     return true;
+  }
+
+  /** Erases the identifiers of logged posts, see {@linkcode erasePosts}; returns their number. */
+  async erasePosts(pattern: string | null): Promise<number> {
+    const beforePage = () => this.renewWatch();
+    const count = await erasePosts(this.#pool, { pattern, isDryRun: false, beforePage });
+    if (count > 0) this.#add("posts", count);
+    return count;
   }
 
   #add(kind: string, count: number): void {

@@ -189,7 +189,7 @@ const noWatch: WatchData = { agesMs: [], contacts: [] };
 
 function contactLines({ lead, extra, raw, submission }: Entry): string {
   const contact = submission === null ? null : JSON.stringify(submission.contact);
-  return [...contactsOf({ lead, extra, raw, contact, idempotencyKey: null })].join("\n");
+  return [...contactsOf({ lead, extra, raw, contact, identifiers: [] })].join("\n");
 }
 
 /** Separates the values of a column and, reversed, stands for null. It is random, so that no value contains it. */

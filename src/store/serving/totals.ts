@@ -1,7 +1,11 @@
-/** Counts refusals and duplicates in memory, and writes the counts and the keys' times of last use at intervals. */
+/**
+ * Counts refusals and duplicates in memory, and writes the counts, the keys' times of last use and the post log at
+ * intervals.
+ */
 
 import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
+import { PostLog, type PostLogOptions } from "./post_log.ts";
 
 // Bounds what a crash loses, and how often refusals cause a write.
 const intervalMs = 5_000;
@@ -20,10 +24,13 @@ export class Totals {
   #duplicates = new Map<number, number>();
   #refusals = new Map<string, Refusals>();
   #used = new Map<number, string>();
+  /** The posts that are counted here, and those that could not be stored. */
+  readonly log: PostLog;
 
-  constructor(pool: Pool, observe: (observation: StoreObservation) => void) {
-    this.#pool = pool;
-    this.#observe = observe;
+  constructor(options: PostLogOptions) {
+    this.#pool = options.pool;
+    this.#observe = options.observe;
+    this.log = new PostLog(options);
   }
 
   /** Counts a refused post by its error code, under the field `""`, and by the reason for each invalid field. */
@@ -56,8 +63,13 @@ export class Totals {
     return intervalMs;
   }
 
-  /** Writes the counts. If this throws what {@linkcode Pool.run} throws, the next run writes them. */
+  /** Writes the counts and the log. If this throws what {@linkcode Pool.run} throws, the next run writes them. */
   async runOnce(): Promise<void> {
+    await this.#writeCounts();
+    await this.log.write();
+  }
+
+  async #writeCounts(): Promise<void> {
     if (this.#refusals.size === 0 && this.#used.size === 0 && this.#duplicates.size === 0) return;
     const refusals = [...this.#refusals.values()];
     const used = [...this.#used];

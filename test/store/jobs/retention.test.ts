@@ -93,7 +93,7 @@ test("content older than the tenant's retention is deleted, and younger or other
   const untouched = await rowsWith(sql, [young, others1]);
 
   await setDay(31.5);
-  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2, posts: 0 });
   assert.deepEqual(reported.splice(0), [2]);
   assert.deepEqual(await haveContent([old, oldOfShop, young, others1]), [false, false, true, true]);
   assert.deepEqual(await rowsWith(sql, [young, others1]), untouched);
@@ -111,7 +111,7 @@ test("content older than the tenant's retention is deleted, and younger or other
   });
   const [attempt] = await sql`select outcome, reason from attempt where event_id = ${old}`;
   assert.deepEqual({ ...attempt }, { outcome: "delivered", reason: null });
-  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
 
   // A late retry is a duplicate even with other content, and stores nothing.
   const again = await post({ digest, note: "other" });
@@ -132,22 +132,22 @@ test("pending, sending and dead rows are kept and deleted within an hour after d
   const untouched = await rowsWith(sql, ids);
 
   await setDay(2);
-  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 0 });
-  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 0, posts: 0 });
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
   const isTheirs = (row: string) => !row.startsWith("public.retention_");
   assert.deepEqual((await rowsWith(sql, ids)).filter(isTheirs), untouched);
 
   await sql`delete from outbox where event_id = ${waits}`;
   await setDay(2 + 0.9 / 24);
-  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0 });
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
   await setDay(2 + 1.1 / 24);
-  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 1 });
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 1, posts: 0 });
   assert.deepEqual(await haveContent([waits, sends, died]), [false, true, true]);
 
   await sql`select replay_dead(array[${died}])`;
   await sql`delete from outbox`;
   await setDay(3);
-  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2, posts: 0 });
   assert.equal((await sql`select from retention_deferred`).length, 0);
 });
 
@@ -163,7 +163,7 @@ test("a held submission is deleted with its contacts and cannot be released; a c
     select event_id, tenant_id, 1, 'spam', 9, '{links}', '+15551234567', 'a@b.co', 'doe' from event
     where event_id = ${held}`;
   await setDay(11);
-  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2 });
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 2, posts: 0 });
   assert.deepEqual(await haveContent([old, held]), [false, false]);
   const [aside] = await sql`select count::int, lead, extra, raw, content_digest from collision`;
   assert.deepEqual({ ...aside }, { count: 1, lead: null, extra: null, raw: null, content_digest: null });
@@ -226,7 +226,7 @@ test("only one process runs at a time, and a locked event is left for later", as
   await setDay(2);
   const holder = await sql.reserve();
   await holder.unsafe("begin; select * from event order by event_id limit 1 for update");
-  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2 });
+  assert.deepEqual(await retention.runOnce(), { examined: 3, removed: 2, posts: 0 });
   await holder`rollback`;
   await holder.unsafe("begin; select expire_content(500)");
   const rival = openPool(testEnv.database.url);
@@ -235,7 +235,7 @@ test("only one process runs at a time, and a locked event is left for later", as
   await holder`rollback`;
   holder.release();
   await setDay(2.1);
-  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1 });
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1, posts: 0 });
   assert.equal(await content(web), 0);
   reported.splice(0);
 });
