@@ -27,7 +27,7 @@ interface Report {
   readonly isDryRun: boolean;
   readonly erased: { readonly eventId: string; readonly state: ErasedState }[];
   collisions: number;
-  /** Logged posts that made no event, whose identifiers contained the person's address or number. */
+  /** Refused posts in the post log with the person's address or number in the Idempotency-Key or request id. */
   posts: number;
   /** Events whose text mentions the person; they are not erased. */
   readonly mentions: Set<string>;
@@ -260,9 +260,9 @@ function reportText({ isDryRun, erased, collisions, posts, mentions, kept, ended
   }
   if (posts > 0) {
     lines.push(
-      `The log of posts that made no event ${
-        isDryRun ? "has" : "had"
-      } it in the Idempotency-Key or request id of ${counted(posts, "post")}.`,
+      `${isDryRun ? "Would erase" : "Erased"} the Idempotency-Key and request id of ${
+        counted(posts, "refused post")
+      }.`,
     );
   }
   if (mentions.size > 0) {

@@ -48,9 +48,13 @@ before(async () => {
   formsKey = await testEnv.issue({ tenant: waiting.tenant, surface: "forms" });
 });
 
+/** The number of posts that made no event. */
+let loggedPosts = 0;
+
 async function post(body: Record<string, unknown> | string, idempotencyKey = freshKey(), by = key) {
   const headers = { "Idempotency-Key": idempotencyKey };
   const { json } = await testEnv.intake({ key: by.text, body, headers });
+  if (json.status !== "accepted") loggedPosts += 1;
   return json as { readonly event_id: string; readonly status: string };
 }
 
@@ -71,6 +75,12 @@ async function state(eventId: string): Promise<string> {
 
 async function untilState(eventId: string, wanted: string): Promise<void> {
   await until(async () => await state(eventId) === wanted, { what: `${eventId} is ${wanted}` });
+}
+
+async function untilLogged(): Promise<void> {
+  await until(async () => (await testEnv.sql`select from post_log`).length === loggedPosts, {
+    what: `${loggedPosts} posts are logged`,
+  });
 }
 
 /** Returns the counts that an erasure must not change. */
@@ -170,6 +180,9 @@ test("erase removes a person from every table and leaves all other rows and coun
     (await post(lead({ phone: "5550008888", first_name: "Grace" }), theirKey)).status,
     "duplicate",
   );
+  await post({ first_name: "Q" }, theirKey);
+  await post("[]", "tel:(415) 867-5309");
+  await post("[]", "other:1");
   // Their lead under another person's Idempotency-Key.
   assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
   assert.equal((await post({ ...person, note: "zebrawood" }, "other:1")).status, "duplicate");
@@ -187,6 +200,7 @@ test("erase removes a person from every table and leaves all other rows and coun
     values (${dead}, 1, 'crm', 'quillon', 'no room for quillon')`;
   // Contains only another person's data.
   const [graces] = await testEnv.sql`select id from collision where raw like '%Grace%'`;
+  await untilLogged();
   const before = await counts();
   // The mention is left for an operator, so it is not a trace here.
   await testEnv.sql`update event set lead = '{"last_name":"Doe","phone":"+15550003333"}', extra = null,
@@ -201,7 +215,7 @@ test("erase removes a person from every table and leaves all other rows and coun
         ]?.left === 0,
     { what: "all contacts are indexed" },
   );
-  const rows = untouched(await rowsWith(testEnv.sql, others));
+  const rows = untouched(await rowsWith(testEnv.sql, [...others, "other:1"]));
   const collided = await rowsWith(testEnv.sql, ["Grace"]);
 
   const dry = await ctl(["erase", "--email", email, "--dry-run"], on);
@@ -219,6 +233,20 @@ test("erase removes a person from every table and leaves all other rows and coun
   assert.equal(one.collisions, 2);
   const two = await ctl(["erase", "--phone", "1 (415) 867-5309"], on);
   assert.deepEqual(two.mentions, []);
+  assert.deepEqual([one.posts, two.posts], [1, 1]);
+  // Posts that are logged later: one that arrived before the erasure ended, and one that arrived afterwards.
+  const late = ["tel:4158675309", "tel:5550001111"].map((text, index) => ({
+    key_id: key.id,
+    age_ms: index === 0 ? 60_000 : 0,
+    request_id: text,
+    status: 400,
+    error: "invalid_json",
+    idempotency_key: text,
+  }));
+  await testEnv.sql`select add_posts(${JSON.stringify(late)})`;
+  loggedPosts += 2;
+  const latest = await testEnv.sql`select idempotency_key, request_id from post_log order by id desc limit 1`;
+  assert.deepEqual({ ...latest[0] }, { idempotency_key: "tel:5550001111", request_id: "tel:5550001111" });
   const states = Object.fromEntries(
     [...one.erased, ...two.erased].map((
       each: { event_id: string; state: string },
@@ -240,7 +268,7 @@ test("erase removes a person from every table and leaves all other rows and coun
     "public.event.raw",
     "public.lead_contact.email",
   ]);
-  assert.deepEqual(untouched(await rowsWith(testEnv.sql, others)), rows);
+  assert.deepEqual(untouched(await rowsWith(testEnv.sql, [...others, "other:1"])), rows);
   assert.deepEqual(await rowsWith(testEnv.sql, ["Grace"]), collided);
   assert.deepEqual(await counts(), before);
   await tally();
@@ -275,6 +303,11 @@ test("erase removes a person from every table and leaves all other rows and coun
   );
   assert.deepEqual(again.status, "duplicate");
   assert.equal(again.event_id, delivered);
+  await untilLogged();
+  const inLog = (await everyValue(testEnv.sql)).filter(({ column, text }) =>
+    column.includes(".post_log.") && traces.test(text)
+  );
+  assert.deepEqual(inLog, []);
 
   const audit = await testEnv.sql`select actor, action, subject, detail from audit order by id`;
   // Event entries have ids, for restoring an older copy; run entries have only counts.
@@ -320,6 +353,7 @@ test("erase --event removes one event and the collisions under its Idempotency-K
     erased: [{ event_id: id, state: "pending" }],
     mentions: [],
     kept_collisions: [],
+    posts: 0,
     ended_at: null,
   });
   assert.equal(await state(id), "pending");

@@ -38,6 +38,7 @@ test("lead show --json prints the whole event", async () => {
     // A live tenant without a route.
     delivery: { state: "pending", due_at: received_at, reason: "no_route", attempts: [] },
     effects: [],
+    duplicates: [],
   });
   assert.equal((await ctl(["campaign", "list"], on))[0].spend_cents, 1234);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Answer, freshAddress, send } from "../support/client.ts";
+import { runCtl } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { freshKey, lead, TestEnv, visitor } from "../support/test_env.ts";
 
@@ -91,10 +92,11 @@ test("the post log has each post of an active key that made no event, without it
   const repeated = await intake(JSON.parse(JSON.stringify(lead({ external_id: "a" }))), sent("new"));
   assert.equal(repeated.status, 202);
   const maskedEvent = await intake(lead(), sent("masked", `job:${key.text}`));
-  assert.equal(await server.stop(), 0);
-
-  const rows = await logged(key, sandbox, formKey);
   const expected = posts.flatMap(([, { id }, row], n) => row.length === 0 ? [] : [[id, `post ${n}`, ...row]]);
+  const rows = await until(async () => {
+    const rows = await logged(key, sandbox, formKey);
+    return rows.length >= expected.length && rows;
+  });
   assert.deepEqual(
     rows.map((row) => [
       row.key_id,
@@ -116,6 +118,14 @@ test("the post log has each post of an active key that made no event, without it
   assert.equal((await testEnv.event(id)).request_id, "post accepted");
   assert.equal((await testEnv.event(byContent.json.event_id)).idempotency_key, null);
   assert.equal((await testEnv.event(maskedEvent.json.event_id)).idempotency_key, masked);
+
+  const told = (n: number) =>
+    new RegExp(`posted [^(]* with the same Idempotency-Key \\(request id post ${n}\\)`);
+  const { stdout } = await runCtl(["lead", "show", id], { databaseUrl: testEnv.database.url });
+  const page = await send(`${server.urls.ops}/leads/${id}`);
+  for (const text of [stdout, page.text]) {
+    for (const n of [0, 1]) assert.match(text, told(n));
+  }
 });
 
 test("the per-key 429 is logged, with its Idempotency-Key, and the per-address one is not", async () => {

@@ -22,7 +22,7 @@ const retention = open(openPool(testEnv.database.url));
 
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
-    retention_deferred, unknown_area_seen`;
+    retention_deferred, unknown_area_seen, post_log, post_log_day`;
   await setRetention(null);
 });
 
@@ -73,6 +73,28 @@ async function delivered(day: number, options: Post = {}): Promise<string> {
   return event_id;
 }
 
+async function logPosts(posts: readonly object[]): Promise<void> {
+  await sql`select add_posts(${JSON.stringify(posts.map((post) => ({ key_id: web, age_ms: 0, ...post })))})`;
+}
+
+test("logged posts are deleted after 30 days, at most 500 a run", async () => {
+  const refused = { status: 400, error: "invalid_json" };
+  await setDay(0);
+  await logPosts(Array.from({ length: 501 }, () => refused));
+  await setDay(1);
+  await logPosts([refused]);
+  await setDay(29.9);
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
+  await setDay(30.1);
+  for (const posts of [500, 1, 0]) {
+    const batch = await retention.runOnce();
+    assert.deepEqual(batch, { examined: 0, removed: 0, posts });
+    assert.equal(retention.pauseMs(batch) < 1_000, posts === 500);
+  }
+  assert.equal((await sql`select from post_log`).length, 1);
+  assert.equal((await sql`select from post_log_day`).length, 0);
+});
+
 /** Returns which of the events still have their content. */
 async function haveContent(ids: readonly string[]): Promise<boolean[]> {
   const rows = await sql<{ event_id: string }[]>`
@@ -88,6 +110,7 @@ test("content older than the tenant's retention is deleted, and younger or other
   const old = await delivered(0, { digest });
   const oldOfShop = await delivered(1, { by: shop });
   const young = await delivered(2);
+  await logPosts([{ status: 200, event_id: old, request_id: "r", idempotency_key: "key:jane" }]);
   const others1 = await delivered(0, { by: others });
   const [was] = await sql`select * from event where event_id = ${old}`;
   const untouched = await rowsWith(sql, [young, others1]);
@@ -109,6 +132,9 @@ test("content older than the tenant's retention is deleted, and younger or other
     removed_at: new Date(start + 31.5 * dayMs),
     removed_by: "retention",
   });
+  const [repeat] =
+    await sql`select request_id, idempotency_key, status from post_log where event_id = ${old}`;
+  assert.deepEqual({ ...repeat }, { request_id: null, idempotency_key: null, status: 200 });
   const [attempt] = await sql`select outcome, reason from attempt where event_id = ${old}`;
   assert.deepEqual({ ...attempt }, { outcome: "delivered", reason: null });
   assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
