@@ -235,7 +235,7 @@ export function expectedRemoval(
 ): Changes {
   const changes: Changes = new Map();
   const noContact = { phone: null, email: null, last_name: null };
-  const noContent = { lead: null, extra: null, raw: null, content_digest: null };
+  const noContent = { lead: null, extra: null, raw: null, request_id: null, content_digest: null };
   const events = rowsOf(rows, "event").filter((event) => event.removed_at === null && matches(event));
   for (const event of events) {
     const { event_id: id, kind, lead, dedupe_space: space, dedupe_digest: digest } = event;

@@ -56,6 +56,9 @@ is not erased but listed under mentions: check it with ctl lead show, and erase 
 if it is about the person. A collision of an erased event is erased too, unless it has another
 last name and no data of the person; then it is listed as kept.
 
+The log of posts that made no event has no content. Its rows for erased events, and for refused posts in
+whose Idempotency-Key or request id the address or number is, lose both.
+
 The data for statistics stays: when and with which key each event arrived, its flags, cost, attempts
 and collisions. It does not identify the person; the audit has counts and event ids. A late retry with
 the same Idempotency-Key is still a duplicate and stores nothing; one without a key is a new lead.

@@ -20,7 +20,7 @@ const first = await testEnv.issue({ tenant });
 const second = await testEnv.issue({ tenant, campaignId });
 
 async function post(key: IssuedKey, idempotencyKey: string, members: Record<string, unknown>) {
-  const headers = { "Idempotency-Key": idempotencyKey };
+  const headers = { "Idempotency-Key": idempotencyKey, "X-Request-Id": `${key.id} ${idempotencyKey}` };
   const { status, json } = await testEnv.intake({ key: key.text, body: lead(members), headers });
   return { status, eventId: json.event_id as string };
 }
@@ -44,7 +44,7 @@ const openIds = async () =>
   (await ctl(["collision", "list", "--open", "--other"], on)).map(({ id }: { id: string }) => id);
 const personal = async (id: string) => {
   const [row] = await testEnv.sql`
-    select lead, extra, raw, content_digest, phone, email, last_name from collision where id = ${id}`;
+    select lead, extra, raw, content_digest, request_id, phone, email, last_name from collision where id = ${id}`;
   return Object.values(row ?? {}).filter((value) => value !== null);
 };
 
@@ -91,6 +91,7 @@ test("an accepted collision becomes its own event, is delivered, charged and aud
   assert.equal(accepted.idempotency_key, null);
   assert.equal(firstOne.idempotency_key, idempotencyKey);
   assert.match(accepted.raw, /moon base/);
+  assert.equal((await testEnv.event(own)).request_id, `${second.id} ${idempotencyKey}`);
   const { text: found } = await get(`${server.urls.ops}/v1/leads?phone=5557654321`);
   assert.ok(found.includes(own), "found by the search");
   const terms = await ctl(["vocabulary", "unknown"], on);

@@ -203,9 +203,17 @@ test("revocations and erasures in the exported audit are repeated, other changes
   const file = join(folder, "audit.jsonl");
   const [kept, erased] = [await commit(), await commit()];
   await sql`update event set lead = '{"first_name":"Jane","email":"jane@example.net"}' where event_id = ${erased}`;
+  const refused = ["job:jane@example.net", "job:7"].map((name) => ({
+    key_id: 1,
+    age_ms: 0,
+    status: 400,
+    error: "invalid_json",
+    idempotency_key: name,
+  }));
+  await sql`select add_posts(${JSON.stringify(refused)})`;
   const leaked = (await ctl(["key", "issue", "acme", "--label", "leaked"], on)).id;
   await ctl(["audit", "export", "--append", file], on);
-  const tables = ["event", "outbox", "outbox_tally", "api_key", "audit", "audit_head", "tenant"];
+  const tables = ["event", "outbox", "outbox_tally", "api_key", "audit", "audit_head", "tenant", "post_log"];
   for (const table of tables) await sql.unsafe(`create table copy_${table} as table ${table}`);
 
   // After the copy, by the database's clock.
@@ -245,7 +253,7 @@ test("revocations and erasures in the exported audit are repeated, other changes
       ["key.revoke", "revoke"],
       ["person.erase_begin", null],
       ["event.erase", "erase"],
-      ["person.erase", null],
+      ["person.erase", "erase_posts"],
       ["tenant.retention", null],
     ],
   );
@@ -253,7 +261,9 @@ test("revocations and erasures in the exported audit are repeated, other changes
   assert.match(text.stdout, /repeated by --apply:[^]*key\.revoke[^]*by hand:[^]*tenant\.retention/);
 
   const applied = await ctl([...command, "--apply"], on);
-  assert.deepEqual([applied.revoked, applied.erased], [[leaked], 1]);
+  assert.deepEqual([applied.revoked, applied.erased], [[leaked], 2]);
+  const logged = await sql`select idempotency_key from post_log order by id`;
+  assert.deepEqual(logged.map(({ idempotency_key: name }) => name), [null, "job:7"]);
   const [key] = await sql`select revoked_at is not null as revoked from api_key where id = ${leaked}`;
   assert.equal(key?.revoked, true);
   const rows = await sql`select event_id, lead is null as gone from event order by event_id`;

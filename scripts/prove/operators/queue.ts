@@ -134,8 +134,16 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
       const id = String(rowAt(after, `collision ${key}`).accepted_event_id);
       const { kind, tenant_id } = rowAt(before, `event ${one.event_id}`);
       const { phone, email, last_name, form_id, score, reasons, content_digest } = one;
-      const { key_id, flags, lead, extra, raw } = one;
-      const none = { lead: null, extra: null, raw: null, phone: null, email: null, last_name: null };
+      const { key_id, request_id, flags, lead, extra, raw } = one;
+      const none = {
+        lead: null,
+        extra: null,
+        raw: null,
+        request_id: null,
+        phone: null,
+        email: null,
+        last_name: null,
+      };
       return [
         [`collision ${key}`, { settled_at: nonNull, accepted_event_id: nonNull, ...none }],
         [`event ${id}`, {
@@ -143,6 +151,7 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
           kind,
           tenant_id,
           key_id,
+          request_id,
           received_at: nonNull,
           flags,
           lead,
