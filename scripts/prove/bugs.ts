@@ -383,8 +383,8 @@ export const bugs: readonly Bug[] = [
     "operators",
   ], [
     "src/gate/idempotency_key.ts",
-    'return { kind: "present", bytes, text };',
-    'return { kind: "present", bytes: text, text };',
+    'return { kind: "present", bytes, text: maskKeys(text) };',
+    'return { kind: "present", bytes: text, text: maskKeys(text) };',
   ], [
     "src/gate/idempotency_key.ts",
     `  const bytes = Buffer.from(value, "latin1");

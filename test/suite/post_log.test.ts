@@ -187,7 +187,7 @@ test("while the log cannot be written it keeps a bounded number of posts of each
   ]);
   await until(async () => (await logged(other)).length === 2);
   assert.deepEqual((await logged(other)).map(({ error }) => error), away.map(() => "not_accepting"));
-  assert.equal((await logged(flooding)).length, 250);
+  assert.equal((await logged(flooding)).length, 200);
   const { text } = await send(`${server.urls.ops}/metrics`);
-  assert.match(text, /\nlead_posts_not_logged_total 50\n/);
+  assert.match(text, /\nlead_posts_not_logged_total 100\n/);
 });

@@ -30,7 +30,7 @@ const deadlineMs = 3_000;
 // At about 1 KiB each, 5 MiB: what an outage can use, and lose if the process ends.
 const rowsMax = 5_000;
 // A key within its published limit has at most 151 refused posts in the 5 s between two writes.
-const rowsPerKeyMax = 250;
+const rowsPerKeyMax = 200;
 // About a millisecond of the event loop.
 const batchMax = 1_000;
 
