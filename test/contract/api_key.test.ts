@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
-import { generateKey, keyFault, keyInText, keySurface } from "../../src/contract/api_key.ts";
+import { generateKey, keyFault, keyInText, keySurface, maskKeys } from "../../src/contract/api_key.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -66,4 +66,11 @@ test("keyFault finds quotes, a wrong checksum and a key of the other surface", (
   for (const text of [intake, "", "secret", '"secret"', `${intake}, ${intake}`, intake.toUpperCase()]) {
     assert.equal(reasonOf(text), undefined, text);
   }
+});
+
+test("maskKeys masks each key in a text, keeps the length, and leaves what only looks like a key", () => {
+  const key = generateKey({ surface: "forms", sandbox: true }, counting);
+  const masked = `form_test_${"*".repeat(34)}${key.slice(-4)}`;
+  const lookalike = `lead_live_${"0".repeat(38)}`;
+  assert.equal(maskKeys(`a:${key}:${lookalike}:${key}`), `a:${masked}:${lookalike}:${masked}`);
 });

@@ -14,13 +14,16 @@ const lineOf = (requestId: string): Promise<LogLine> =>
 
 test("the access line has time, request id, surface, method, route, status, duration, bytes, client, key id and event id", async () => {
   const localAddress = freshAddress();
-  const answer = await testEnv.send("/v1/intake?secret=1", {
-    method: "POST",
-    key: key.text,
-    body: lead(),
-    headers: { "X-Request-Id": "access line" },
-    localAddress,
-  });
+  const body = lead();
+  const post = (id: string) =>
+    testEnv.send("/v1/intake?secret=1", {
+      method: "POST",
+      key: key.text,
+      body,
+      headers: { "X-Request-Id": id },
+      localAddress,
+    });
+  const answer = await post("access line");
   const { time, duration_ms, ...line } = await lineOf("access line");
   assert.ok(typeof time === "string");
   assert.ok(typeof duration_ms === "number" && duration_ms > 0 && duration_ms < 20_000);
@@ -37,6 +40,9 @@ test("the access line has time, request id, surface, method, route, status, dura
     key_id: String(key.id),
     event_id: answer.json.event_id,
   });
+  await post("repeat");
+  const { status, event_id } = await lineOf("repeat");
+  assert.deepEqual({ status, event_id }, { status: 200, event_id: line.event_id });
 });
 
 test("a refused request's line has the reason and our field names, nothing of the caller's", async () => {
