@@ -17,7 +17,13 @@ create table tenant (
   digest_actions boolean not null default false,
   -- When the tenant was disabled: its keys are rejected, but accepted events are still delivered.
   disabled_at timestamptz,
+  -- When an operator paused the tenant's deliveries, and why: posts are accepted, and their events wait.
+  paused_at timestamptz,
+  pause_reason text check (length(pause_reason) <= 200),
+  -- Whether delivery claims the tenant's events.
+  is_delivering boolean not null generated always as ((sandbox or has_route) and paused_at is null) stored,
   created_at timestamptz not null default now(),
   -- For the foreign key of actions.route, which prevents routes for sandbox tenants.
-  constraint tenant_id_sandbox unique (id, sandbox)
+  constraint tenant_id_sandbox unique (id, sandbox),
+  check (pause_reason is null or paused_at is not null)
 );

@@ -46,10 +46,10 @@ create index submission_last_name on submission (last_name, event_id) where last
 create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
 create index submission_held_tenant on submission (tenant_id, event_id)
   where verdict <> 'clean' and released_at is null;
--- Held submissions to review, those that people probably wrote first.
-create index submission_to_judge on submission (score, event_id)
+-- Unreviewed held submissions (is_unreviewed), those that people probably wrote first.
+create index submission_to_judge on submission (verdict, score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
-create index submission_to_judge_tenant on submission (tenant_id, score, event_id)
+create index submission_to_judge_tenant on submission (tenant_id, verdict, score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
 -- The submissions from which the spam score learns, latest first.
 create index submission_labelled on submission (labelled_at desc, event_id) where label is not null;

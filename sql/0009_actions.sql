@@ -52,6 +52,15 @@ create unique index route_recipient on actions.route (tenant_id, kind, source, f
 create unique index route_single on actions.route (tenant_id, kind, source, form) where kind <> 'email';
 create index route_credential on actions.route (credential) where credential is not null;
 
+-- The kinds of destination that an operator paused for a tenant: their effects wait, the others are performed.
+create table actions.pause (
+  tenant_id int not null references tenant,
+  kind text not null check (kind ~ '^[a-z]{1,20}$'),
+  paused_at timestamptz not null,
+  reason text check (length(reason) <= 200),
+  primary key (tenant_id, kind)
+);
+
 -- The effects that were started, by event and recipient.
 create table actions.effect (
   event_id text collate "C" not null,

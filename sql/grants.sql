@@ -103,7 +103,7 @@ grant select on
   event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   hour_total, hour_rolled, post_log, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
-grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, created_at) on tenant to lead_service;
+grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, paused_at, pause_reason, is_delivering, created_at) on tenant to lead_service;
 grant select (id, slug) on campaign to lead_service;
 grant select (
   id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
@@ -112,14 +112,14 @@ grant select (
 
 -- effects_of and route_states return parts of the routes, which the service cannot read directly.
 grant execute on function
-  service_clock, event_id_at, hour_figures, due_tenants, delivery_status,
+  service_clock, event_id_at, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_posts, add_minute_sample,
   fold_counts, roll_up_hours, expire_content, expire_posts, fill_lead_contact,
   forget_tombstones, wake_waiting_events,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, route_states, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
-  console_mark_spam, learn_spam,
+  console_mark_spam, learn_spam, console_pause_tenant, console_resume_tenant,
   console_confirm_area, console_accept_collision, console_dismiss_collision, held_link, release_held_link
 to lead_service;
 

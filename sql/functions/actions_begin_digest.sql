@@ -3,7 +3,8 @@
 --
 -- For each email recipient of an enabled tenant's route for all events, a digest is due daily at digest_at, for the
 -- first time after this function has first seen the recipient. A missed digest is sent once, late, and covers the time
--- since the previous digest, at most a week. Settle the lease with actions.settle_digest.
+-- since the previous digest, at most a week; while the tenant or its email is paused, no digest is sent. Settle the
+-- lease with actions.settle_digest.
 --
 -- A digest covers whole hours up to the last one that ended before the digest was due, from the rollup (roll_up_hours),
 -- for which it waits up to 15 minutes. Held submissions are counted separately; a source from which nothing else was
@@ -48,7 +49,7 @@ begin
   join tenant as t on t.id = d.tenant_id
   join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
   cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
-  where x.due_at > d.due_at
+  where x.due_at > d.due_at and not actions.is_paused(t, 'email')
     and (d.lease is null or d.lease_until <= v_now)
     and (d.next_at <= v_now or d.trying_at is distinct from x.due_at)
     and (
@@ -142,9 +143,7 @@ begin
       ),
       'held', (
         select count(*) from (
-          select from submission as s
-          where s.tenant_id = v_due.tenant_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
-          limit 10001
+          select from submission as s where s.tenant_id = v_due.tenant_id and is_unreviewed(s, 'spam') limit 10001
         ) as s
       ),
       'to_review', case when v_due.digest_actions then actions.digest_held(v_due.tenant_id, v_since, v_until) end,

@@ -4,7 +4,8 @@
 -- p_recipe_lease_ms: the lease for a CRM recipe, which makes several requests; by default, p_lease_ms.
 --
 -- State: done, refused (for good), due (claimed by this call until the lease ends), busy (claimed under another lease, for
--- wait_ms) or waiting (the CRM route is suspended; the event should be sent again after wait_ms). The first three columns
+-- wait_ms) or waiting (an operator paused the tenant or this kind of destination, or the CRM route is suspended; the event
+-- should be sent again after wait_ms). The first three columns
 -- describe the tenant. A done effect whose route was removed has no address. Settle the lease with actions.settle_effect;
 -- otherwise, the effect can be claimed again when the lease has ended.
 create or replace function actions.begin_effects(
@@ -31,6 +32,10 @@ declare
   v_waiting_id int;
   v_reason text;
   v_wait_ms int;
+  -- The paused kinds of destination; null if all are.
+  v_paused text[];
+  -- When a pause ends, its events are woken; this is only for those that were missed.
+  v_pause_ms constant int := 3600000;
 begin
   perform ensure_synchronous_commit();
   select t.* into v_tenant from tenant as t where t.slug = p_tenant;
@@ -38,21 +43,26 @@ begin
     return;
   end if;
 
+  if v_tenant.paused_at is null then
+    v_paused := array(select p.kind from actions.pause as p where p.tenant_id = v_tenant.id);
+  end if;
   select w.route_id, w.reason, w.wait_ms into v_waiting_id, v_reason, v_wait_ms
   from actions.routes_for(v_tenant.id, p_source, p_form) as r
   cross join lateral actions.await_try(v_tenant.id, r.id, p_event_id) as w
-  where r.settings is not null;
+  where r.settings is not null and r.kind <> all (v_paused);
 
   -- A concurrent claim of the same effect waits for this row and then sees this lease.
   insert into actions.effect as e (event_id, route_id, effect, attempts, lease, lease_until, reason)
   select
-    p_event_id, r.id, r.kind, (w.route_id is null)::int, case when w.route_id is null then p_lease end,
-    case when w.route_id is null then
+    p_event_id, r.id, r.kind, (w.reason is null)::int, case when w.reason is null then p_lease end,
+    case when w.reason is null then
       v_now + make_interval(secs => case when r.settings is null then p_lease_ms else coalesce(p_recipe_lease_ms, p_lease_ms) end / 1000.0)
     end,
     w.reason
   from actions.routes_for(v_tenant.id, p_source, p_form) as r
-  left join (select v_waiting_id, v_reason) as w (route_id, reason) on w.route_id = r.id
+  cross join lateral (
+    select case when r.kind <> all (v_paused) then case when r.id = v_waiting_id then v_reason end else 'paused' end
+  ) as w (reason)
   -- A kind with one recipient stays done even if the route was replaced later.
   where r.kind = 'email' or not exists (
     select from actions.effect as d
@@ -74,11 +84,11 @@ begin
       when e.is_done then 'done'
       when e.is_refused then 'refused'
       when e.lease = p_lease then 'due'
-      when e.lease is null and e.route_id = v_waiting_id then 'waiting'
+      when e.lease is null and (w.is_paused or e.route_id = v_waiting_id) then 'waiting'
       when e.effect is not null then 'busy'
     end,
-    coalesce((extract(epoch from e.lease_until - v_now) * 1000)::int, v_wait_ms),
-    case when e.is_refused then e.reason when e.route_id = v_waiting_id then v_reason end,
+    coalesce((extract(epoch from e.lease_until - v_now) * 1000)::int, case when w.is_paused then v_pause_ms else v_wait_ms end),
+    case when e.is_refused then e.reason when w.is_paused then 'paused' when e.route_id = v_waiting_id then v_reason end,
     r.address, r.secret, case when r.secret_before_until > v_now then r.secret_before end,
     case when r.settings is not null then actions.recipe_of(r) end, e.progress
   from (select) as always
@@ -86,6 +96,7 @@ begin
     actions.effect as e left join actions.routes_for(v_tenant.id, p_source, p_form) as r on r.id = e.route_id
   )
     on e.event_id = p_event_id and (e.is_done or r.kind is not null)
+  cross join lateral (select coalesce(e.effect = any (v_paused), v_paused is null) as is_paused) as w
   order by e.route_id;
 end
 $$;

@@ -1,4 +1,4 @@
--- Returns an effect's state for operators: done, busy (being sent), waiting (not attempted, or its CRM makes it wait), refused (for
+-- Returns an effect's state for operators: done, busy (being sent), waiting (not attempted, paused, or its CRM makes it wait), refused (for
 -- good; sent again only after a replay) or failed (to be repeated).
 create or replace function actions.effect_state(p_effect actions.effect) returns text
 language sql stable
@@ -7,7 +7,7 @@ as $$
     when p_effect.is_done then 'done'
     when p_effect.lease_until > service_clock() then 'busy'
     when p_effect.is_refused then 'refused'
-    when p_effect.reason in ('crm_unauthorized', 'crm_suspended', 'crm_rate', 'crm_unfinished', 'recipe_unusable') then 'waiting'
+    when p_effect.reason in ('paused', 'crm_unauthorized', 'crm_suspended', 'crm_rate', 'crm_unfinished', 'recipe_unusable') then 'waiting'
     when p_effect.settled_at is not null then 'failed'
     else 'waiting'
   end;

@@ -1,4 +1,4 @@
--- Makes a tenant's events that wait for a route or for its CRM due at once: a thousand now, and the others in batches
+-- Makes a tenant's events that wait for a route, for its CRM or for the end of a pause due at once: a thousand now, and the others in batches
 -- (wake_waiting_events), because a million rows take longer than a statement may.
 create or replace function actions.wake_waiting(p_tenant_id int) returns void
 language plpgsql
@@ -41,12 +41,15 @@ begin
   waiting as materialized (
     select o.ctid as place from seen as s join outbox as o on o.ctid = s.place
     -- Also if another effect failed meanwhile: "crm waiting: crm_unauthorized; email failed: …".
-    where o.reason ~ '^(crm waiting: )?(no_route|crm_unauthorized|crm_suspended|crm_rate|recipe_unusable)(;|$)'
+    where o.reason ~ '^(crm waiting: )?(no_route|crm_unauthorized|crm_suspended|crm_rate|recipe_unusable)(;|$)|(^|; )([a-z]+ waiting: )?paused(;|$)'
       and o.lease is null and o.due_at > v_now
     for update of o skip locked
   ),
   woken as (
-    update outbox as o set due_at = v_now from waiting as w where o.ctid = w.place returning o.event_id
+    -- The pause has ended; every other reason holds until the next attempt.
+    update outbox as o set due_at = v_now, reason = nullif(o.reason, 'paused')
+    from waiting as w where o.ctid = w.place
+    returning o.event_id
   )
   select
     (select count(*) from seen) as count, (select s.due_at from seen as s order by s.due_at desc, s.event_id desc limit 1) as due_at,

@@ -3,8 +3,8 @@
 -- If a row's lease has expired, its process died: the attempt is recorded as lost and counts; after the last attempt,
 -- the event becomes a dead letter. A pending row whose attempts exceed a lowered maximum is sent once more.
 --
--- Claims no rows of a live tenant without a route, because they would be due again at once. Never returns an event
--- without content.
+-- Claims no rows of a paused tenant or of a live one without a route, because they would be due again at once. Never
+-- returns an event without content.
 --
 -- p_floor: no row of the tenant is due before this time, as far as the caller knows; without it, a scan reads dead
 -- index entries that a long transaction retains. p_settled: the result of settle_outbox, so that settle_outbox runs first
@@ -43,7 +43,7 @@ begin
   with due as materialized (
     select o.*, n.slug
     from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
-    join tenant as n on n.id = t.id and (n.sandbox or n.has_route)
+    join tenant as n on n.id = t.id and n.is_delivering
     cross join lateral (
       select o.ctid as place, o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
       from outbox as o

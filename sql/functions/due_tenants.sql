@@ -1,4 +1,4 @@
--- Returns the tenants with due rows, except live tenants without a route, whose rows are not claimed. p_floor is as in
+-- Returns the tenants with due rows, except those whose rows are not claimed (tenant.is_delivering). p_floor is as in
 -- claim_outbox; tenants without one are scanned from the start.
 --
 -- Uses "limit 1" instead of "exists", which the planner would turn into a hash join over all pending rows.
@@ -23,6 +23,6 @@ begin
       and coalesce(o.lease_until <= v_now, true)
     order by o.due_at limit 1
   ) as due
-  where t.sandbox or t.has_route;
+  where t.is_delivering;
 end
 $$;

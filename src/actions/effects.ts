@@ -166,6 +166,10 @@ function mergeReports(reports: readonly EffectReport[]): EffectReport {
   const failures = reports.filter((report) => report !== "done");
   const first = failures.find(({ reason }) => reason !== queueTimeout) ?? failures[0];
   if (first === undefined) return "done";
+  // Several recipients wait only for the end of a pause, which lasts longer than the retries of a failed effect.
+  const waiting = failures.find(({ kind }) => kind === "waiting");
+  const isFailed = failures.some(({ kind }) => kind === "failed");
+  if (waiting !== undefined && !isFailed) return waiting;
   if (reports.length === 1) return first;
   const waits = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return failed(

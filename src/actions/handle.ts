@@ -9,7 +9,7 @@ import { json } from "../http/reply.ts";
 import { Router } from "../http/router.ts";
 import { parseObject } from "../lead/json.ts";
 import { type Log, stackFrames } from "../observe/log.ts";
-import { namedKinds } from "../store/delivery/effects.ts";
+import { namedKinds, pausedReason } from "../store/delivery/effects.ts";
 import { describeError, Unavailable } from "../store/pool.ts";
 import type { EffectReport, PerformResult } from "./effects.ts";
 import { type DeliveredEvent, parseEvent } from "./event.ts";
@@ -180,15 +180,26 @@ function effectsReply(eventId: string, reports: ReadonlyMap<string, EffectReport
   const effects = effectStates(reports);
   const failures = [...reports.values()].filter((report) => report !== "done");
   if (failures.length === 0) return jsonReply(200, { event_id: eventId, effects });
-  // Requests the longest wait, because an earlier attempt would fail again. Emails and Slack messages do not wait for the CRM.
-  const others = [...reports].flatMap(([kind, report]) =>
-    kind === "crm" || report === "done" ? [] : [report]
-  );
-  const waits = (others.length > 0 ? others : failures).flatMap(({ retryAfterSeconds }) =>
-    retryAfterSeconds ?? []
-  );
+  // Requests the longest wait, because an earlier attempt would fail again. No effect waits for a refused or a paused one,
+  // and emails and Slack messages do not wait for the CRM.
+  const [others = failures] = [
+    retried(reports, ([kind, report]) => kind !== "crm" && report.reason !== pausedReason),
+    retried(reports, ([, report]) => report.reason !== pausedReason),
+    retried(reports),
+  ].filter((found) => found.length > 0);
+  const waits = others.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   const retryHeaders = waits.length === 0 ? {} : { "Retry-After": String(Math.max(...waits)) };
   return jsonReply(424, { ...undeliveredCode(failures), effects }, retryHeaders);
+}
+
+/** Returns the reports of the effects that are to be repeated and match a condition. */
+function retried(
+  reports: ReadonlyMap<string, EffectReport>,
+  matches: (entry: readonly [kind: string, report: Failed]) => boolean = () => true,
+): Failed[] {
+  return [...reports].flatMap(([kind, report]) =>
+    report !== "done" && report.kind !== "refused" && matches([kind, report]) ? [report] : []
+  );
 }
 
 /** Returns what the delivery loop should do: repeat the event, repeat it without counting the attempt, or give up. */
@@ -198,7 +209,9 @@ function undeliveredCode(failures: readonly Failed[]): { readonly error: string;
     const isStarted = failedOnes.some(({ reason }) => !reason.startsWith(queueTimeout));
     return { error: isStarted ? "effects_failed" : "effects_not_begun" };
   }
-  const waiting = failures.find(({ kind }) => kind === "waiting");
+  const waits = failures.filter(({ kind }) => kind === "waiting");
+  // A pause is the operator's decision; any other reason needs attention.
+  const waiting = waits.find(({ reason }) => reason !== pausedReason) ?? waits[0];
   return waiting === undefined
     ? { error: "effects_refused" }
     : { error: "effects_waiting", reason: waiting.reason };

@@ -1,22 +1,68 @@
 /** Defines the `ctl dead` commands. */
 
-import { deadBatches, listDeadLetters, replayDead } from "#src/store/operator/dead_letters.ts";
+import { destinationKinds } from "#src/store/delivery/effects.ts";
+import {
+  countDead,
+  deadBatches,
+  type DeadFilter,
+  listDeadLetters,
+  replayDead,
+} from "#src/store/operator/dead_letters.ts";
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
 import { readEvents, type StoredEvent, summaryJson } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { readEffects } from "#src/store/operator/event_effects.ts";
-import { type Command, Refused, type Reply, UsageError } from "./command.ts";
+import { type Command, type Input, Refused, type Reply, UsageError } from "./command.ts";
+import { requireYes, yesOption } from "./confirm.ts";
 import { contentJson, eventText } from "./lead.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
-import { counted, firstOf, shortTime } from "./terminal.ts";
+import { boundedText, counted, firstOf, shortTime } from "./terminal.ts";
+import { parseChoice, parseTime } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
+
+/** The options that select dead letters, apart from `--tenant`. */
+const filterOptions = {
+  source: { value: "LABEL", description: "only those posted with keys that have this label" },
+  reason: { value: "TEXT", description: "only those whose reason contains this text, such as http_503" },
+  to: {
+    value: destinationKinds.join("|"),
+    description: "only those that did not reach this destination",
+  },
+  since: { value: "TIME", description: "only those received since then" },
+  until: { value: "TIME", description: "only those received before then" },
+} as const;
+
+function parseFilter(input: Input): Omit<DeadFilter, "tenantId"> {
+  const time = (name: "since" | "until") => {
+    const text = input.option(name);
+    return text === undefined
+      ? null
+      : parseTime(text, { name: `--${name}`, direction: "past", nowMs: Date.now() });
+  };
+  const [since, until] = [time("since"), time("until")];
+  if (since !== null && until !== null && since >= until) {
+    throw new UsageError("--until must be later than --since");
+  }
+  const to = input.option("to");
+  return {
+    source: input.option("source") ?? null,
+    reason: input.option("reason") ?? null,
+    to: to === undefined ? null : parseChoice(to, "--to", destinationKinds),
+    since,
+    until,
+  };
+}
 
 const list = listCommand({
   words: "dead list",
   isTenantScoped: true,
+  options: filterOptions,
   limit: 50,
   summary: "List dead letters, newest first",
-  prepare: () => listDeadLetters,
+  prepare(input) {
+    const filter = parseFilter(input);
+    return (pool, page) => listDeadLetters(pool, { ...filter, ...page });
+  },
   empty: "No dead letters.",
   columns: {
     "DIED (UTC)": (letter) => shortTime(letter.diedAt),
@@ -58,8 +104,10 @@ const replay: Command = {
   words: "dead replay",
   positionals: ["[EVENT_ID…]"],
   options: {
-    all: { description: "replay every dead letter, instead of naming ids" },
-    tenant: { value: "SLUG", description: "with --all: only this tenant" },
+    all: { description: "replay every dead letter that the other options select, instead of naming ids" },
+    tenant: { value: "SLUG", description: "only this tenant" },
+    ...filterOptions,
+    ...yesOption,
     "dry-run": { description: "show what would be replayed without changing anything" },
   },
   summary: "Send dead letters again",
@@ -67,8 +115,9 @@ const replay: Command = {
 history. If the actions tier refuses an event again, it is dead again at once, so fix the cause first.
 While the tier cannot be reached, the event waits like any other.
 
-If an id is not dead, nothing is replayed and the message names the id. --all works in batches. If it
-is interrupted, run it again: replayed letters are no longer dead.
+If an id is not dead, nothing is replayed and the message names the id. --all says how many it replays
+and asks on the terminal; without a terminal, it needs --yes. It works in batches. If it is interrupted,
+run it again: replayed letters are no longer dead, so two operators never replay one twice.
 --json prints {"replayed":[ids],"dry_run":false}, with the ids sorted.`,
   prepare(input) {
     const ids = [...new Set(input.positionals)].sort();
@@ -76,11 +125,22 @@ is interrupted, run it again: replayed letters are no longer dead.
     const isDryRun = input.has("dry-run");
     if (all && ids.length > 0) throw new UsageError("--all cannot be combined with EVENT_ID");
     if (!all && ids.length === 0) throw new UsageError("EVENT_ID or --all is required");
-    if (!all && input.option("tenant") !== undefined) throw new UsageError("--tenant requires --all");
+    const given = ["tenant", ...Object.keys(filterOptions)].filter((name) =>
+      input.option(name) !== undefined
+    );
+    if (!all && given.length > 0) throw new UsageError(`--${given[0]} requires --all`);
+    const filter = parseFilter(input);
     return async (pool) => {
       if (!all) return replayReply(await replayIds(pool, ids, isDryRun), isDryRun);
-      const tenantId = await optionalTenantId(pool, input.option("tenant"));
-      return replayReply(await replayAll(pool, tenantId, isDryRun), isDryRun);
+      const selected = { ...filter, tenantId: await optionalTenantId(pool, input.option("tenant")) };
+      const total = await countDead(pool, selected);
+      if (total.count > 0 && !isDryRun) {
+        const what = boundedText(total, "dead letter");
+        await requireYes(input, `Replay ${what}${given.length === 0 ? " of all tenants" : ""}?`);
+      }
+      const replayed = await replayAll(pool, selected, isDryRun);
+      const missed = isDryRun ? 0 : total.count - replayed.length;
+      return replayReply(replayed, isDryRun, missed);
     };
   },
 };
@@ -131,20 +191,26 @@ async function replayIds(
   return ids;
 }
 
-async function replayAll(pool: Pool, tenantId: number | null, isDryRun: boolean): Promise<string[]> {
+async function replayAll(pool: Pool, filter: DeadFilter, isDryRun: boolean): Promise<string[]> {
   const replayed: string[] = [];
-  for await (const ids of deadBatches(pool, tenantId)) {
+  for await (const ids of deadBatches(pool, filter)) {
     replayed.push(...(isDryRun ? ids : await replayDead(pool, ids)));
   }
   return replayed;
 }
 
-function replayReply(ids: readonly string[], isDryRun: boolean): Reply {
+/** `missed`: how many selected dead letters another operator replayed in the meantime. */
+function replayReply(ids: readonly string[], isDryRun: boolean, missed = 0): Reply {
   const what = counted(ids.length, "dead letter");
   const sentence = isDryRun ? `Would replay ${what}; nothing was changed.` : `Replayed ${what}.`;
   return {
     json: { replayed: ids, dry_run: isDryRun },
-    text: ids.length === 0 ? "There are no dead letters." : [sentence, ...firstOf(ids)].join("\n"),
+    text: ids.length === 0 && missed === 0
+      ? "There are no such dead letters."
+      : [sentence, ...firstOf(ids)].join("\n"),
+    warning: missed > 0
+      ? `${counted(missed, "dead letter")} had been replayed or removed by someone else in the meantime.`
+      : undefined,
   };
 }
 

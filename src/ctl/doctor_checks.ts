@@ -14,6 +14,7 @@ import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { parseDatabaseUrl } from "#src/store/address.ts";
 import { classifyStoreFailure, describeStoreFailure } from "#src/store/failure.ts";
 import type { ServerFacts } from "#src/store/operator/server_facts.ts";
+import { pauseSubject, readPauses, resumeCommand } from "#src/store/operator/pauses.ts";
 import {
   readRouteStates,
   routeCommand,
@@ -27,8 +28,9 @@ import type { Pool } from "#src/store/pool.ts";
 import { readRelease, readSchemaState, tooOldMessage } from "#src/store/schema/release.ts";
 import { compareRights } from "#src/store/schema/rights.ts";
 import { requestActions } from "./actions_request.ts";
+import { pauseText } from "./pause.ts";
 import { isRecipeChanged } from "./recipe.ts";
-import { counted } from "./terminal.ts";
+import { boundedText, counted } from "./terminal.ts";
 
 export interface Finding {
   /** Warning: it works but needs attention, or it was not checked. Failure: it does not work, or leads could be lost. */
@@ -417,9 +419,11 @@ function actionsTierFix(code: string): string {
 // Enough for the message in a CRM's error.
 const quoteMax = 300;
 
+const needsServiceDatabase = warning("not checked: needs DATABASE_URL");
+
 /** Reports the suspended CRM routes, and the routes whose shipped recipe an upgrade has changed. */
 async function crmRoutes(_: ServerFacts, pool: Pool, { database }: CheckInput): Promise<Finding[]> {
-  if (database?.name !== "DATABASE_URL") return [warning("not checked: needs DATABASE_URL")];
+  if (database?.name !== "DATABASE_URL") return [needsServiceDatabase];
   const routes = await readRouteStates(pool, null);
   const findings = routes.flatMap((route) => {
     const { recipeVersion: version, suspension } = route;
@@ -431,6 +435,17 @@ async function crmRoutes(_: ServerFacts, pool: Pool, { database }: CheckInput): 
   });
   if (findings.length > 0 || routes.length === 0) return findings;
   return [ok(`${counted(routes.length, "CRM recipe")}, none suspended`)];
+}
+
+/** Lists what operators have paused; a pause is no fault, but easily forgotten. */
+async function pauses(_: ServerFacts, pool: Pool, { database }: CheckInput): Promise<Finding[]> {
+  if (database?.name !== "DATABASE_URL") return [needsServiceDatabase];
+  const paused = await readPauses(pool, null);
+  if (paused.length === 0) return [ok("nothing is paused")];
+  return paused.map((one) => {
+    const waiting = boundedText(one.waiting, "event");
+    return ok(`${pauseSubject(one)}: paused ${pauseText(one)}, ${waiting} waiting; ${resumeCommand(one)}`);
+  });
 }
 
 function changedRecipe(route: RouteState): Finding {
@@ -451,7 +466,7 @@ function routeName({ tenant, source, form, target }: RouteState): string {
 
 function suspendedRoute(route: SuspendedRoute): Finding {
   const { tenant, last, suspension: { reason, since, waiting } } = route;
-  const count = `${counted(waiting.count, "lead")}${waiting.isMore ? " or more" : ""}`;
+  const count = boundedText(waiting, "lead");
   const quote = [...last?.answer ?? ""].slice(0, quoteMax).join("");
   const response = last === null
     ? ""
@@ -581,6 +596,7 @@ export const checks: readonly Check[] = [
   { name: "Backup", run: ifReachable(backup) },
   { name: "Actions tier", run: actionsTier },
   { name: "CRM routes", run: ifReachable(crmRoutes) },
+  { name: "Pauses", run: ifReachable(pauses) },
   { name: "Mail server", run: mailServer },
   { name: "Digest links", run: digestLinks },
   { name: "Disk", run: disk },

@@ -15,13 +15,15 @@ import {
   forgetSpamLearning,
   listHeld,
   markSpam,
+  readHeldCounts,
   type Release,
   releaseSubmission,
   type SpamMark,
 } from "#src/store/operator/held.ts";
 import { type Command, type Input, Refused, UsageError } from "./command.ts";
+import { requireYes, yesOption } from "./confirm.ts";
 import { listCommand, requireTenant } from "./list.ts";
-import { counted, shortTime } from "./terminal.ts";
+import { boundedText, counted, shortTime } from "./terminal.ts";
 import { parseCount } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
@@ -203,11 +205,19 @@ const held = listCommand({
   summary: "List unreviewed submissions held as spam, starting with those most likely to come from a person",
   notes: `Their senders got the usual response; the submissions are not delivered. ctl lead show SUBMISSION_ID
 shows one, ctl form release SUBMISSION_ID delivers it, and ctl form dismiss SUBMISSION_ID removes it from
-this list but leaves it held. The lowest score comes first, and honeypot hits come last.`,
-  prepare: () => async (pool, page) => {
-    const spam = await listHeld(pool, { ...page, verdict: "spam", after: null });
-    const honeypotHits = await listHeld(pool, { ...page, verdict: "honeypot", after: null });
-    return [...spam, ...honeypotHits].slice(0, page.limit);
+this list but leaves it held. The lowest score comes first. Honeypot hits, whose hidden field was filled in,
+are not in this list; --honeypot lists them.`,
+  options: { honeypot: { description: "list the honeypot hits instead" } },
+  prepare(input) {
+    const verdict = input.has("honeypot") ? "honeypot" : "spam";
+    return (pool, page) => listHeld(pool, { ...page, verdict, after: null });
+  },
+  footer: async (pool, { tenantId }) => {
+    const { toReview, honeypotHits } = await readHeldCounts(pool, tenantId);
+    if (honeypotHits.count === 0) return null;
+    return `${boundedText(toReview, "submission")} to review, and ${
+      boundedText(honeypotHits, "honeypot hit")
+    } apart (--honeypot).`;
   },
   empty: "No held submissions are waiting for review.",
   columns: {
@@ -232,18 +242,37 @@ const releaseRefusals: Readonly<Record<Exclude<Release, "released">, (id: string
 
 const release: Command = {
   words: "form release",
-  positionals: ["SUBMISSION_ID"],
-  summary: "Deliver a held submission",
-  notes: "Delivery starts immediately. The audit log records who released it.",
+  positionals: ["SUBMISSION_ID…"],
+  options: yesOption,
+  summary: "Deliver held submissions",
+  notes:
+    `Delivery starts immediately: the customer gets an email for each. More than one are released only after
+you confirm it on the terminal; without a terminal, --yes is required. If an ID is refused, the message names
+it, and the others are released. The audit log records who released them.
+--json prints {"released":[ids]}.`,
   prepare(input) {
-    const id = input.first;
+    const ids = [...new Set(input.positionals)];
     return async (pool) => {
-      const outcome = await releaseSubmission(pool, id, null);
-      if (outcome !== "released") throw new Refused(releaseRefusals[outcome](id));
-      return {
-        json: { submission_id: id, released: true },
-        text: `Released ${id}; delivery starts immediately.`,
-      };
+      if (ids.length > 1) {
+        await requireYes(
+          input,
+          `Release ${ids.length} submissions? The customer gets an email for each now.`,
+        );
+      }
+      const refusals: string[] = [];
+      for (const id of ids) {
+        const outcome = await releaseSubmission(pool, id, null);
+        if (outcome !== "released") refusals.push(releaseRefusals[outcome](id));
+      }
+      const [first, ...others] = refusals;
+      if (first !== undefined) {
+        const released = ids.length - refusals.length;
+        throw new Refused(
+          released === 0 ? first : `${first}; ${counted(released, "other")} released`,
+          { details: others },
+        );
+      }
+      return { json: { released: ids }, text: `Released ${ids.join(", ")}; delivery starts immediately.` };
     };
   },
 };

@@ -28,6 +28,8 @@ import { explainStored } from "#src/forms/learning.ts";
 import { lessonWeights } from "#src/forms/spam/lessons.ts";
 import type { Lessons } from "#src/forms/spam/model.ts";
 import { readLessons } from "#src/store/jobs/spam_learning.ts";
+import { pausedReason } from "#src/store/delivery/effects.ts";
+import { pausedText } from "#src/store/operator/pauses.ts";
 import { crmWaitTexts } from "#src/store/operator/route_states.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
 import { type DuplicatePost, duplicateText, readDuplicates } from "#src/store/operator/post_log.ts";
@@ -99,6 +101,9 @@ function nextStep({ eventId, tenant, delivery }: StoredEvent): [string, string][
           "waiting",
           `tenant ${tenant} has no route for it (no_route); it is sent as soon as you add one`,
         ]];
+      }
+      if (delivery.reason === pausedReason) {
+        return [["waiting", `${pausedText} (paused); it is sent as soon as you resume`]];
       }
       const meaning = crmWaitTexts[delivery.reason ?? ""];
       const why = [delivery.reason, meaning].filter((part) => part != null).join(": ");

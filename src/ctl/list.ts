@@ -56,6 +56,8 @@ interface List<Row extends object> extends Pick<Command, "words" | "summary" | "
   /** The text for an empty list. */
   readonly empty: string;
   readonly columns: Columns<Row>;
+  /** Returns a last line for the text output, or `null`. */
+  readonly footer?: (pool: Pool, page: ListPage) => Promise<string | null>;
   /** Converts a row to JSON. Default: all members, in snake_case. */
   readonly json?: (row: Row) => unknown;
 }
@@ -85,11 +87,13 @@ export function listCommand<Row extends object>(list: List<Row>): Command {
           ? await optionalTenantId(pool, input.option("tenant"))
           : null;
         const rows = await read(pool, { tenantId, limit });
+        const footer = await list.footer?.(pool, { tenantId, limit }) ?? null;
         const isTruncated = limitDefault !== undefined && rows.length >= limit;
         return {
           json: rows.map((row) => list.json === undefined ? snakeCased(row) : list.json(row)),
           text: table(rows, list.empty, list.columns) +
-            (isTruncated ? `\n\nThe ${order} ${limit}; --limit N shows more.` : ""),
+            (isTruncated ? `\n\nThe ${order} ${limit}; --limit N shows more.` : "") +
+            (footer === null ? "" : `\n\n${footer}`),
         };
       };
     },

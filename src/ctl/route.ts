@@ -14,7 +14,7 @@ import { labelLengthMax } from "./key.ts";
 import { requireTenant } from "./list.ts";
 import { parseRecipeOptions, recipeJson, type RecipeOptions, recipeText, resolveRecipe } from "./recipe.ts";
 import { dryRun, testRoute } from "./route_test_command.ts";
-import { counted, record, safe } from "./terminal.ts";
+import { boundedText, record, safe } from "./terminal.ts";
 import { parseChoice, parseLine } from "./values.ts";
 import { shippedNames } from "#src/actions/crm/shipped.ts";
 import { namedKinds, type RouteScope } from "#src/store/delivery/effects.ts";
@@ -361,9 +361,7 @@ not stored, and the exit status is 1 if anything failed. A sandbox tenant has no
       }
       const notes = [
         ...(waiting === undefined || waiting.count === 0 ? [] : [
-          `${counted(waiting.count, "lead")}${
-            waiting.isMore ? " or more" : ""
-          } waited for this CRM and will not reach it.`,
+          `${boundedText(waiting, "lead")} waited for this CRM and will not reach it.`,
         ]),
         ...(isTenantWide || await hasScope(pool, id, scope) ? [] : [
           `${tenant} has no ${

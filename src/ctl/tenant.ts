@@ -17,7 +17,9 @@ import {
   type TenantChange,
   type TenantStatus,
 } from "#src/store/operator/tenants.ts";
+import { type Pause, readPauses } from "#src/store/operator/pauses.ts";
 import { listCommand, noSuchTenant, requireTenant } from "./list.ts";
+import { pauseCommands, pauseJson } from "./pause.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 /** The maximum length of a tenant's name, in characters. */
@@ -56,23 +58,38 @@ const list = listCommand({
   notes: `ROUTES shows the kinds of destination; ctl tenant route SLUG shows the addresses.`,
   prepare: () => async (pool) => {
     const kinds = await listRouteKinds(pool);
-    return (await listTenants(pool)).map((tenant) => ({ ...tenant, routes: kinds.get(tenant.id) ?? [] }));
+    const pauses = Map.groupBy(await readPauses(pool, null), ({ tenant }) => tenant);
+    return (await listTenants(pool)).map((tenant) => ({
+      ...tenant,
+      routes: kinds.get(tenant.id) ?? [],
+      pauses: pauses.get(tenant.slug) ?? [],
+    }));
   },
   empty: "No tenants yet; ctl tenant add SLUG adds one.",
   columns: {
     "TENANT": (tenant) => tenant.slug,
     "NAME": (tenant) => tenant.name,
     "KIND": (tenant) => tenant.sandbox ? "sandbox" : "live",
-    "STATE": (tenant) => tenant.disabledAt === null ? "active" : `disabled ${shortTime(tenant.disabledAt)}`,
+    "STATE": stateText,
     "ROUTES": ({ routes, sandbox }) => routes.length > 0 ? routes.join(", ") : sandbox ? "-" : "none",
     "TIME ZONE": (tenant) => tenant.timeZone,
     "DIGEST": (tenant) => tenant.digestAt ?? "-",
     "RETENTION": (tenant) => tenant.retentionDays === null ? "forever" : counted(tenant.retentionDays, "day"),
     "CREATED (UTC)": (tenant) => shortTime(tenant.createdAt),
   },
-  json: ({ id: _, hasRoute: __, slug: tenant, digestAt: digest, ...rest }) =>
-    snakeCased({ tenant, digest, ...rest }),
+  json: ({ id: _, hasRoute: __, slug: tenant, digestAt: digest, pauses, ...rest }) =>
+    snakeCased({ tenant, digest, ...rest, paused: pauses.map(pauseJson) }),
 });
+
+function stateText(
+  { disabledAt, pauses }: { readonly disabledAt: string | null; readonly pauses: readonly Pause[] },
+): string {
+  const states = [
+    ...(disabledAt === null ? [] : [`disabled ${shortTime(disabledAt)}`]),
+    ...pauses.map(({ scope, since }) => `${scope === "all" ? "" : `${scope} `}paused ${shortTime(since)}`),
+  ];
+  return states.join(", ") || "active";
+}
 
 const retention: Command = {
   words: "tenant retention",
@@ -218,14 +235,17 @@ function statusText(slug: string, { disabledAt, isUnchanged, keys }: TenantStatu
   }
   return isUnchanged
     ? `Tenant ${slug} has been disabled since ${shortTime(disabledAt)} UTC.`
-    : `Tenant ${slug} is disabled; posts with its ${keyText} are no longer accepted.`;
+    : `Tenant ${slug} is disabled; posts with its ${keyText} are no longer accepted. Partners do not retry a 401, so these
+leads are lost. To accept leads and deliver them later: ctl tenant enable ${slug}; ctl tenant pause ${slug}`;
 }
 
 const disable: Command = {
   words: "tenant disable",
   positionals: ["SLUG"],
-  summary: "Refuse all leads and form submissions sent with a tenant's keys, until you enable it",
-  notes: `Its posts get 401, as with a revoked key. The command waits for commits in progress. Once
+  summary: "Refuse all leads and form submissions sent with a tenant's keys, when the customer leaves",
+  notes:
+    `Its posts get 401, as with a revoked key. Partners do not retry a 401, so their leads are lost: to stop
+only the deliveries for some time, use ctl tenant pause. The command waits for commits in progress. Once
 the command returns, nothing more can be stored with the tenant's keys. Events accepted earlier are
 still delivered. While the tenant is disabled, you cannot issue keys to it.`,
   prepare: prepareSetDisabled(true),
@@ -240,7 +260,15 @@ const enable: Command = {
 };
 
 /** The `ctl tenant` commands, apart from `ctl tenant route`. */
-export const tenantCommands: readonly Command[] = [add, list, retention, set, disable, enable];
+export const tenantCommands: readonly Command[] = [
+  add,
+  list,
+  retention,
+  set,
+  ...pauseCommands,
+  disable,
+  enable,
+];
 
 const addCampaignCommand: Command = {
   words: "campaign add",

@@ -3,6 +3,8 @@
  * embed stored JSON text verbatim.
  */
 
+import type { BoundedCount } from "#src/store/operator/admin_pool.ts";
+
 /** JSON text to embed verbatim, so that numbers keep every digit that was sent. */
 export class JsonText {
   readonly text: string;
@@ -122,6 +124,11 @@ export function shortTime(iso: string | null): string {
 /** Formats a count with its noun: `1 event`, `2 events`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Formats a bounded count with its noun: `10000 events or more`. */
+export function boundedText({ count, isMore }: BoundedCount, noun: string): string {
+  return `${counted(count, noun)}${isMore ? " or more" : ""}`;
 }
 
 /** The maximum length of a list in text output, in lines or rows; `--json` lists all. */

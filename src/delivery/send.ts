@@ -70,7 +70,8 @@ export type SendOutcome =
     readonly retryAfterMs: number;
     /**
      * Whether to repeat the event: `repeat_replay` also if it is a replay, because the CRM refused credentials that it accepts for
-     * others; `repeat_always` also after the last attempt, because an effect waits for its CRM; `wait` without counting this attempt.
+     * others; `repeat_always` also after the last attempt, because an effect waits for its CRM or for the end of a pause; `wait`
+     * without counting this attempt.
      */
     readonly next: "repeat" | "repeat_replay" | "repeat_always" | "wait" | "give_up";
   }

@@ -23,7 +23,7 @@ export function backoffMs(
   return Math.max(full / 2 + (full / 2) * random, options.retryAfterMs ?? 0);
 }
 
-// The minimum delay of an event that waits for its CRM.
+// The minimum delay of an event that waits.
 const waitMsMin = 1_000;
 
 interface Attempt {
@@ -40,7 +40,7 @@ const noRouteDelayMs = { min: 30_000, max: 3_600_000 };
 
 /**
  * Returns the settlement for an attempt. No attempt is recorded if the event was not sent, has no route or waits for its
- * CRM, or if no failed effect was started. A 503, or no response while the breaker is half open, is recorded but does not count towards
+ * CRM or for the end of a pause, or if no failed effect was started. A 503, or no response while the breaker is half open, is recorded but does not count towards
  * the maximum. A replay that the tier refuses for any other reason becomes dead again.
  *
  * Source: DECISIONS, Delivery, and Decided since (The breaker).

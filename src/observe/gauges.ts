@@ -10,6 +10,7 @@ import type { Heartbeat } from "../store/serving/heartbeat.ts";
 import type { Sample } from "../store/jobs/samples.ts";
 import type { StatusReader, StoreStatus } from "../store/jobs/status.ts";
 import type { Maintenance } from "../store/jobs/maintenance.ts";
+import { pauseScopes } from "../store/operator/pauses.ts";
 import { suspensionReasons } from "../store/operator/route_states.ts";
 
 /** The objects that the gauges read. */
@@ -65,6 +66,8 @@ const statusGauges: Partial<
   lead_outbox_unrouted_tenants: ({ unroutedTenants }) => unroutedTenants,
   lead_crm_routes_suspended: (status) => sumSuspended(status, () => 1),
   lead_crm_events_waiting: (status) => sumSuspended(status, ({ waiting }) => waiting),
+  lead_delivery_paused: (status) => sumPaused(status, () => 1),
+  lead_delivery_paused_events: (status) => sumPaused(status, ({ waiting }) => waiting),
   lead_submissions_held: ({ held }) => held,
   lead_sources_silent: ({ silentSources }) => silentSources,
   lead_database_connections: ({ connections }) => connections,
@@ -85,10 +88,28 @@ function sumSuspended(
   { suspendedRoutes }: StoreStatus,
   figure: (route: StoreStatus["suspendedRoutes"][number]) => number,
 ): ReadonlyMap<string, number> {
-  return new Map(suspensionReasons.map((reason) => {
-    const routes = suspendedRoutes.filter((route) => route.reason === reason);
-    return [reason, routes.reduce((sum, route) => sum + figure(route), 0)];
-  }));
+  return sumBy(suspensionReasons, suspendedRoutes, ({ reason }) => reason, figure);
+}
+
+/** Sums a figure of the pauses, by what is paused. */
+function sumPaused(
+  { pauses }: StoreStatus,
+  figure: (pause: StoreStatus["pauses"][number]) => number,
+): ReadonlyMap<string, number> {
+  return sumBy(pauseScopes, pauses, ({ scope }) => scope, figure);
+}
+
+/** Sums a figure of the items with each label. */
+function sumBy<Item>(
+  labels: readonly string[],
+  items: readonly Item[],
+  labelOf: (item: Item) => string,
+  figure: (item: Item) => number,
+): ReadonlyMap<string, number> {
+  return new Map(labels.map((label) => [
+    label,
+    items.filter((item) => labelOf(item) === label).reduce((sum, item) => sum + figure(item), 0),
+  ]));
 }
 
 function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | null): void {

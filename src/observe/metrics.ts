@@ -82,7 +82,9 @@ export const serviceMetrics = {
     "Form submissions committed, by verdict; all except clean ones are held.",
     ["verdict"],
   ),
-  lead_submissions_held: gauge("Unreviewed held submissions, across all processes; at most 10,000."),
+  lead_submissions_held: gauge(
+    "Held submissions to review, honeypot hits apart, across all processes; at most 10,000.",
+  ),
   lead_commit_duration_seconds: histogram("Duration of a batch's commit, from the statement to its outcome."),
   lead_commit_batch_entries: histogram("Posts in one commit."),
   lead_commit_failures_total: counter("Commits that failed or whose outcome is unknown."),
@@ -96,11 +98,21 @@ export const serviceMetrics = {
   lead_job_failures_total: counter("Failed runs of background jobs, by log event.", ["task"]),
   lead_outbox_pending: gauge("Pending events, across all processes."),
   lead_outbox_dead: gauge("Dead letters, across all processes."),
-  lead_outbox_oldest_pending_age_seconds: gauge("Age of the oldest pending event; 0 if there is none."),
-  lead_outbox_overdue_seconds: gauge(
-    "Time since the oldest due delivery became due, across all processes; a delivery that waits for a retry or a route is not due.",
+  lead_outbox_oldest_pending_age_seconds: gauge(
+    "Age of the oldest pending event, other than those of paused tenants and destinations and of tenants without a route; 0 if there is none.",
   ),
-  lead_outbox_unrouted_tenants: gauge("Live tenants with pending events and no route."),
+  lead_outbox_overdue_seconds: gauge(
+    "Time since the oldest due delivery became due, across all processes; a delivery that waits for a retry, a route or the end of a pause is not due.",
+  ),
+  lead_outbox_unrouted_tenants: gauge("Live tenants with pending events and no route, except paused ones."),
+  lead_delivery_paused: gauge(
+    "Tenants whose deliveries an operator has paused: all of them, or those to one kind of destination.",
+    ["destination"],
+  ),
+  lead_delivery_paused_events: gauge(
+    "Pending events that wait for the end of a pause, across all processes; about 10,000 at most.",
+    ["destination"],
+  ),
   lead_crm_routes_suspended: gauge("CRM routes whose events wait, by reason, across all processes.", [
     "reason",
   ]),

@@ -179,7 +179,7 @@ test("dead replay --all replays in batches, and --dry-run only prints the ids", 
   assert.equal(dry.dry_run, true);
   assert.equal(dry.replayed.length, 2_500);
   assert.equal((await ctl(["dead", "list", "--limit", "9999"], on)).length, 2_500);
-  const done = await ctl(["dead", "replay", "--all"], on);
+  const done = await ctl(["dead", "replay", "--all", "--yes"], on);
   assert.deepEqual(done.replayed, dry.replayed);
   assert.deepEqual(done.replayed, [...done.replayed].sort());
   const [figures] = await sql`select pending::int, dead::int from beat(0)`;

@@ -38,18 +38,19 @@ const serviceCalls = words(`
   public.accept public.add_duplicates public.add_minute_sample public.add_posts public.add_refusals
   public.apply_provider_event public.beat public.begin_checkout public.claim_outbox
   public.console_accept_collision public.console_confirm_area public.console_dismiss_collision
-  public.console_dismiss_submission public.console_mark_spam public.console_release_submission
-  public.console_replay_dead public.console_send_again public.delivery_status public.due_tenants
+  public.console_dismiss_submission public.console_mark_spam public.console_pause_tenant public.console_release_submission
+  public.console_replay_dead public.console_resume_tenant public.console_send_again public.delivery_status public.due_tenants
   public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_lead_contact
-  public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures
-  public.learn_spam public.open_checkout public.release_held_link public.roll_up_hours public.route_states public.service_clock
+  public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
+  public.learn_spam public.oldest_waiting public.open_checkout public.pauses public.release_held_link
+  public.roll_up_hours public.route_states public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);
 const actionsCalls = words(`
   actions.begin_digest actions.begin_effects actions.begin_token actions.routes_of actions.save_progress
   actions.settle_digest actions.settle_effect actions.settle_token`);
 
 /** Callable functions that only read, so they run with the caller's rights. */
-const readers = ["delivery_status", "due_tenants", "event_id_at", "hour_figures", "service_clock"];
+const readers = ["delivery_status", "due_tenants", "event_id_at", "hour_figures", "is_unreviewed", "oldest_waiting", "service_clock"];
 
 const denied = { code: "42501" };
 

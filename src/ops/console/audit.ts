@@ -13,6 +13,8 @@ const actionTexts: Readonly<Record<string, string>> = {
   "tenant.set": "Changed the settings of tenant",
   "tenant.disable": "Disabled tenant",
   "tenant.enable": "Enabled tenant",
+  "tenant.pause": "Paused the deliveries of tenant",
+  "tenant.resume": "Resumed the deliveries of tenant",
   "tenant.route": "Changed the route of tenant",
   "tenant.route_test": "Tested the route of tenant",
   "tenant.retention": "Set the retention of tenant",

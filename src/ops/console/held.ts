@@ -198,17 +198,44 @@ export function reasonList(names: readonly string[], parts: ConsoleParts): Marku
   }</ul>`;
 }
 
+/** Asks before more than one submission is released. */
+function confirmPage(
+  { tokens, ids, filter }: {
+    readonly tokens: Context["tokens"];
+    readonly ids: readonly string[];
+    readonly filter: Readonly<Record<string, string | null>>;
+  },
+): ConsolePage {
+  const count = formatCount(ids.length);
+  return {
+    title: "Release selected",
+    body: markup`<h1>Release ${count} submissions?</h1>
+<p>They are delivered immediately, as if they had never been held: the customers get <strong>${count} emails</strong>, and
+their CRMs the messages. This cannot be undone.</p>
+${
+      actionForm(
+        { tokens, path: "/held/review", className: "row", hidden: { ...filter, confirmed: "yes" } },
+        markup`${
+          ids.map((id) => markup`<input type="hidden" name="submission_id" value="${id}">`)
+        }<button class="main" name="release" value="chosen">Release ${count}</button>
+<a class="button" href="/held${queryString(filter)}">Cancel</a>
+`,
+      )
+    }`,
+  };
+}
+
 const reviews = {
   release: { decide: releaseSubmission, done: "released" },
   dismiss: { decide: dismissSubmission, done: "dismissed" },
 } as const satisfies Record<string, { readonly decide: unknown; readonly done: NoteCode }>;
 
 /** `POST /held/review`: releases or dismisses one submission or all selected ones; used by the list and a submission's page. */
-export async function reviewAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function reviewAction({ parts, tokens, exchange }: Context): Promise<string | ConsolePage> {
   const form = await readForm(exchange, {
     tokens,
     path: "/held/review",
-    names: ["submission_id", "release", "dismiss", "tenant", "reason", "page"],
+    names: ["submission_id", "release", "dismiss", "confirmed", "tenant", "reason", "page"],
   });
   const action = form.text("release") === null ? "dismiss" : "release";
   const selection = form.text(action);
@@ -220,6 +247,9 @@ export async function reviewAction({ parts, tokens, exchange }: Context): Promis
   const filter = { reason: form.oneOf("reason", Object.keys(parts.spamMeanings)) };
   const back = await backFrom(parts.pool, form, { list: "/held", only, tokens, filter });
   if (ids.length === 0) return back("none_chosen");
+  if (action === "release" && ids.length > 1 && form.text("confirmed") === null) {
+    return confirmPage({ tokens, ids, filter: { tenant: form.text("tenant"), ...filter } });
+  }
   const { decide, done } = reviews[action];
   let reviewedCount = 0;
   for (const id of ids) {

@@ -191,6 +191,24 @@ export function rowCheckbox(
   } aria-label="${label}"></label>`;
 }
 
+/** Renders a text field or, with `isDate`, a date field, which shows any other value as text, with its label. */
+export function textField(
+  name: string,
+  { label, value = null, isDate = false, lengthMax = null }: {
+    readonly label: string;
+    readonly value?: string | null;
+    readonly isDate?: boolean;
+    readonly lengthMax?: number | null;
+  },
+): Markup {
+  const isDateShown = isDate && /^(\d{4}-\d\d-\d\d)?$/.test(value ?? "");
+  return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}"${
+    value !== null && markup` value="${value}"`
+  }${lengthMax !== null && markup` maxlength="${lengthMax}"`} type="${
+    isDateShown ? "date" : "text"
+  }" autocomplete="off" spellcheck="false"></div>`;
+}
+
 /** Renders a `<select>` for a filter form, with its label. */
 export function select(
   name: string,

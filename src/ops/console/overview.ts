@@ -1,9 +1,11 @@
 /** The overview: problems, current figures and history. */
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
+import { sumBounded } from "../../store/operator/admin_pool.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";
-import { countHeld } from "../../store/operator/held.ts";
+import { readHeldCounts } from "../../store/operator/held.ts";
 import { readBacklogs, readOldestWaiting, type TenantBacklog } from "../../store/operator/overview.ts";
+import { type Pause, readPauses } from "../../store/operator/pauses.ts";
 import { readSuspendedRoutes } from "../../store/operator/route_states.ts";
 import { readSourceActivity } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
@@ -85,18 +87,20 @@ async function readAll(
 ): Promise<{ readonly store: StoreFacts; readonly history: Markup } | null> {
   const { pool } = parts;
   try {
-    const [backlogs, oldest, suspended, held, collisions, activity, plots, totalsLine] = await Promise.all([
-      readBacklogs(pool),
-      readOldestWaiting(pool),
-      readSuspendedRoutes(pool),
-      countHeld(pool, { tenantId: null, verdict: "spam" }),
-      readOpenCollisions(pool),
-      readSourceActivity(pool),
-      renderHistory(pool, { range: ranges[range], clock }),
-      reportTotals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
-    ]);
+    const [backlogs, oldest, suspended, pauses, held, collisions, activity, plots, totalsLine] = await Promise
+      .all([
+        readBacklogs(pool),
+        readOldestWaiting(pool),
+        readSuspendedRoutes(pool),
+        readPauses(pool, null),
+        readHeldCounts(pool, null),
+        readOpenCollisions(pool),
+        readSourceActivity(pool),
+        renderHistory(pool, { range: ranges[range], clock }),
+        reportTotals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
+      ]);
     return {
-      store: { backlogs, oldest, suspended, held, collisions, sources: sourceRows(activity) },
+      store: { backlogs, oldest, suspended, pauses, held, collisions, sources: sourceRows(activity) },
       history: markup`${totalsLine !== null && markup`<p>${totalsLine}</p>`}${plots}`,
     };
   } catch (error) {
@@ -143,7 +147,7 @@ ${
       oldest === null ? "–" : relativeTime(oldest.receivedAt, clock.nowMs).replace(" ago", ""),
       {
         small: oldest === null
-          ? pending === 0 ? "no events waiting" : "no waiting events with a route"
+          ? pending === 0 ? "no events waiting" : "only paused events and events without a route"
           : markup`<a href="/leads/${oldest.eventId}">${oldest.tenant}</a>`,
       },
     )
@@ -155,11 +159,27 @@ ${
     })
   }
 ${
-    tile("Held", store === null ? "?" : formatBoundedCount(store.held), {
-      small: markup`<a href="/held">held as spam, to review</a>`,
+    tile("Held", store === null ? "?" : formatBoundedCount(store.held.toReview), {
+      small: markup`<a href="/held">held as spam, to review</a>${
+        store !== null && store.held.honeypotHits.count > 0 &&
+        markup`; ${formatBoundedCount(store.held.honeypotHits)} honeypot hits apart`
+      }`,
     })
   }
+${store !== null && store.pauses.length > 0 && pauseTile(store.pauses)}
 </dl>`;
+}
+
+/** Shows what is paused, which is no problem, but easily forgotten. */
+function pauseTile(pauses: readonly Pause[]): Markup {
+  const slugs = [...new Set(pauses.map(({ tenant }) => tenant))];
+  const waiting = sumBounded(pauses.map((pause) => pause.waiting));
+  const [slug = ""] = slugs;
+  return tile("Paused", pluralize(slugs.length, "tenant"), {
+    small: markup`<a href="${slugs.length === 1 ? `/tenants/${slug}` : "/tenants"}">${
+      slugs.length === 1 ? slug : "tenants"
+    }</a>; ${formatBoundedCount(waiting)} ${waiting.count === 1 ? "event waits" : "events wait"}`,
+  });
 }
 
 function tile(
@@ -188,7 +208,9 @@ ${
       backlogs.map((backlog) => ({
         cells: [
           tenantLink(backlog.tenant),
-          backlog.sandbox
+          backlog.isPaused
+            ? badge("paused")
+            : backlog.sandbox
             ? badge("sandbox")
             : backlog.hasRoute
             ? "yes"

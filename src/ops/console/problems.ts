@@ -4,8 +4,9 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { queryString } from "./request.ts";
 import { formatCount, formatSeconds, pluralize, safeText, tenantLink } from "./text.ts";
 import type { SourceRow } from "../report_rows.ts";
-import type { BoundedCount } from "../../store/operator/admin_pool.ts";
 import type { OpenCollisions } from "../../store/operator/collisions.ts";
+import type { HeldCounts } from "../../store/operator/held.ts";
+import type { Pause } from "../../store/operator/pauses.ts";
 import type { SuspendedRoute } from "../../store/operator/route_states.ts";
 import { suspensionText } from "./suspensions.ts";
 import type { OldestWaiting, TenantBacklog } from "../../store/operator/overview.ts";
@@ -124,7 +125,8 @@ export interface StoreFacts {
   readonly backlogs: readonly TenantBacklog[];
   readonly oldest: OldestWaiting | null;
   readonly suspended: readonly SuspendedRoute[];
-  readonly held: BoundedCount;
+  readonly held: HeldCounts;
+  readonly pauses: readonly Pause[];
   /** The open collisions by tenant and source. */
   readonly collisions: readonly OpenCollisions[];
   /** The sources, as in the report. */
@@ -255,7 +257,9 @@ function* routeProblems(backlogs: readonly TenantBacklog[]): Generator<Problem> 
         markup`${index > 0 && ", "}${tenantLink(one.tenant)} (${waiting(one)})`
       )
     }${tenants.length > tenantsNamedMax && `, and ${formatCount(tenants.length - tenantsNamedMax)} more`}`;
-  const stuck = backlogs.filter((one) => !one.sandbox && !one.hasRoute && one.waiting.count > 0);
+  const stuck = backlogs.filter((one) =>
+    !one.sandbox && !one.hasRoute && !one.isPaused && one.waiting.count > 0
+  );
   if (stuck.length > 0) {
     yield {
       tone: "warn",

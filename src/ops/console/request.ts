@@ -111,7 +111,7 @@ type ActionPath =
   | "/held/review"
   | "/collisions/settle"
   | "/vocabulary/add"
-  | `/tenants/${string}/dry-run`;
+  | `/tenants/${string}/${"dry-run" | "pause" | "resume"}`;
 
 /** Renders a form that posts to a path, with its token and other hidden fields. */
 export function actionForm(
@@ -189,10 +189,14 @@ export function seeOther(location: string): Reply {
   return { status: 303, headers: { ...pageHeaders, Location: location }, body: "" };
 }
 
+const startsText = "starts immediately, unless it is paused";
+
 /** The messages about successful actions. */
 const successNotes = {
-  replayed: (n: number) => `${pluralize(n, "dead letter")} returned to pending; delivery starts immediately.`,
-  released: (n: number) => `${pluralize(n, "submission")} released; delivery starts immediately.`,
+  replayed: (n: number) => `${pluralize(n, "dead letter")} returned to pending; delivery ${startsText}.`,
+  released: (n: number) => `${pluralize(n, "submission")} released; delivery ${startsText}.`,
+  paused: () => "Paused. Posts are accepted, and the events wait until you resume.",
+  resumed: () => "Resumed. The waiting events are sent immediately.",
   dismissed: (n: number) =>
     `${pluralize(n, "submission")} dismissed: still held, but no longer on this list.`,
   spam_marked: () => "Saved. The spam score learns from it within seconds.",
@@ -217,6 +221,8 @@ const noChangeNotes = {
   collision_settled: "it has already been settled, as shown here.",
   collision_busy:
     "an erasure that may include this person is running, or the key is being revoked. Try again in a minute.",
+  already_paused: "it was paused before, for the same reason.",
+  not_paused: "it is not paused; another operator may have resumed it.",
   none_held: "none of them is still held.",
   area_unchanged: "the vocabulary already has the term.",
   area_changed_meanwhile: "another operator has changed the term in the meantime. Check it again.",
@@ -273,6 +279,15 @@ export async function backFrom(
   return (code, count) => withNote(isLead ? `/leads/${only}` : list, { tokens, code, count, query });
 }
 
+/** Returns the error page for the slug of a tenant that does not exist. */
+export function noSuchTenant(): RefusedPage {
+  return new RefusedPage(
+    404,
+    "No such tenant",
+    markup`<p>See the <a href="/tenants">list of tenants</a>.</p>`,
+  );
+}
+
 /** The selected tenant; both members are `null` for all tenants. */
 interface SelectedTenant {
   readonly slug: string | null;
@@ -289,11 +304,7 @@ export async function selectedTenant(pool: Pool, query: Parameters): Promise<Sel
   if (slug === null) return { slug: null, id: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
-    throw new RefusedPage(
-      404,
-      "No such tenant",
-      markup`<p>Select a tenant from the list on the page.</p>`,
-    );
+    throw noSuchTenant();
   }
   return { slug, id: tenant.id };
 }

@@ -16,6 +16,7 @@ import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.t
 import { formsPage } from "./forms.ts";
 import { heldPage, reviewAction } from "./held.ts";
 import { keysPage, sourcePage } from "./keys.ts";
+import { pauseAction, resumeAction } from "./pause.ts";
 import { reportPage } from "./report.ts";
 import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
@@ -51,6 +52,8 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/vocabulary/add": { post: addTermAction },
   "/tenants": { name: "Tenants", get: tenantsPage },
   "/tenants/{slug}": { get: tenantPage },
+  "/tenants/{slug}/pause": { post: pauseAction },
+  "/tenants/{slug}/resume": { post: resumeAction },
   "/tenants/{slug}/dry-run": { post: dryRunAction },
   "/keys": { name: "Keys", get: keysPage },
   "/keys/{id}": { get: sourcePage },

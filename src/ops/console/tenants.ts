@@ -9,11 +9,13 @@ import {
   type RouteState,
   type SuspendedRoute,
 } from "../../store/operator/route_states.ts";
+import { type Pause, readPauses } from "../../store/operator/pauses.ts";
 import { listTenants } from "../../store/operator/tenants.ts";
 import type { Context } from "./context.ts";
 import { dryRunForm } from "./dry_run.ts";
-import { type ConsolePage, RefusedPage, table, type TableRow } from "./layout.ts";
-import { parseQuery, queryString } from "./request.ts";
+import { type ConsolePage, table, type TableRow } from "./layout.ts";
+import { pauseName, pauseSection } from "./pause.ts";
+import { noSuchTenant, parseQuery, queryString } from "./request.ts";
 import { scopeText, suspensionFix, suspensionNames, suspensionText } from "./suspensions.ts";
 import {
   badge,
@@ -44,7 +46,11 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 /** Renders the page `/tenants`. */
 export async function tenantsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   parseQuery(query, []);
-  const [tenants, suspended] = await Promise.all([listTenants(parts.pool), readSuspendedRoutes(parts.pool)]);
+  const [tenants, suspended, pauses] = await Promise.all([
+    listTenants(parts.pool),
+    readSuspendedRoutes(parts.pool),
+    readPauses(parts.pool, null),
+  ]);
   return {
     title: "Tenants",
     body: markup`<h1>Tenants</h1>
@@ -54,7 +60,8 @@ ${
       table(
         ["Tenant", "Name", "State", "Created"],
         tenants.slice(0, listedMax).map((tenant) => {
-          const badges = stateBadges(tenant, suspended.filter((route) => route.tenant === tenant.slug));
+          const isOfTenant = (one: { readonly tenant: string }) => one.tenant === tenant.slug;
+          const badges = stateBadges(tenant, suspended.filter(isOfTenant), pauses.filter(isOfTenant));
           return {
             className: tenant.disabledAt === null ? undefined : "off",
             cells: [
@@ -81,10 +88,12 @@ ${
 function stateBadges(
   { sandbox, hasRoute, disabledAt }: Tenant,
   suspended: readonly SuspendedRoute[],
+  pauses: readonly Pause[],
 ): Markup[] {
   const names = new Set(suspended.map(({ suspension }) => suspensionNames[suspension.reason]));
   return [
     ...(disabledAt !== null ? [reasonBadge("disabled")] : []),
+    ...pauses.map((pause) => reasonBadge(pauseName(pause))),
     ...(sandbox ? [reasonBadge("sandbox")] : []),
     ...(!sandbox && !hasRoute ? [reasonBadge("no route", "bad")] : []),
     ...[...names].map((name) => reasonBadge(`CRM ${name}`, "bad")),
@@ -97,15 +106,12 @@ export async function tenantPage(context: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const tenant = (await listTenants(parts.pool)).find(({ slug }) => slug === exchange.params.slug);
   if (tenant === undefined) {
-    throw new RefusedPage(
-      404,
-      "No such tenant",
-      markup`<p>See the <a href="/tenants">list of tenants</a>.</p>`,
-    );
+    throw noSuchTenant();
   }
   const { slug } = tenant;
-  const [routes, lastEventId] = await Promise.all([
+  const [routes, pauses, lastEventId] = await Promise.all([
     readRouteStates(parts.pool, tenant.id),
+    readPauses(parts.pool, tenant.id),
     findLastEvent(parts.pool, tenant.id),
   ]);
   const hasNarrower = routes.some((route) => scopeText(route) !== null);
@@ -113,7 +119,7 @@ export async function tenantPage(context: Context): Promise<ConsolePage> {
   return {
     title: `Tenant ${slug}`,
     body: markup`<h1>${safeText(tenant.name)} <span class="quiet">tenant ${slug}</span> ${
-      stateBadges(tenant, suspended)
+      stateBadges(tenant, suspended, pauses)
     }</h1>
 <div class="row">${
       views.map(([path, name]) =>
@@ -141,7 +147,8 @@ ${
         },
       )
     }
-${routes.length > 0 && dryRunForm(context, { tenant: slug, lastEventId })}`,
+${routes.length > 0 && dryRunForm(context, { tenant: slug, lastEventId })}
+${pauseSection(context, { slug, pauses, kinds: routes.map(({ kind }) => kind) })}`,
   };
 }
 

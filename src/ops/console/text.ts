@@ -3,6 +3,7 @@
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
+import { pausedText } from "../../store/operator/pauses.ts";
 import { crmWaitTexts } from "../../store/operator/route_states.ts";
 
 // Matches control characters except tab and line feed, the soft hyphen, zero-width and bidirectional marks, invisible
@@ -150,6 +151,7 @@ const reasonMeanings: Readonly<Record<string, string>> = {
     "the actions tier had no free connection; the delivery is retried without spending an attempt",
   no_route:
     "the tenant has no route for it; when you add one with ctl tenant route, waiting events are sent immediately",
+  paused: `${pausedText}; the event is sent immediately when you resume`,
   tier_away: "the actions tier was unreachable; nothing was sent, and delivery resumes when the tier is back",
   replayed: "replayed by an operator",
   sent_again: "sent again by an operator",

@@ -26,7 +26,7 @@ export interface DigestFigures {
   readonly waiting: number;
   readonly oldest_waiting_s: number | null;
   readonly dead: number;
-  /** The number of unreviewed held submissions of any age. */
+  /** The number of held submissions of any age to review, honeypot hits apart. */
   readonly held: number;
   readonly collisions: number;
   /**

@@ -7,6 +7,14 @@ import { throwUnavailable } from "../unavailable.ts";
 /** The kinds of destinations that are listed even if a tenant has no such route. Source: SPEC, What the service does. */
 export const namedKinds = ["crm", "email"] as const;
 
+/** All kinds of destinations, in display order. */
+export const destinationKinds = [...namedKinds, "slack"] as const;
+
+export type DestinationKind = typeof destinationKinds[number];
+
+/** The reason why an effect or an event waits for the end of a pause. */
+export const pausedReason = "paused";
+
 /** A route to one recipient. */
 export interface Route {
   readonly id: number;
@@ -47,7 +55,7 @@ export type ClaimedEffect =
     | { readonly state: "due"; readonly route: Route; readonly progress: string | null }
     /** Claimed by another delivery, for at most `waitMs`. */
     | { readonly state: "busy"; readonly waitMs: number }
-    /** The CRM route is suspended; the event should be sent again after `waitMs`. */
+    /** The destination is paused, or the CRM route is suspended; the event should be sent again after `waitMs`. */
     | { readonly state: "waiting"; readonly reason: string; readonly waitMs: number }
   );
 

@@ -95,7 +95,7 @@ export class OutboxStore {
     await this.#pool.run(deadlineMs, (sql) => settle(sql, settlements));
   }
 
-  /** Returns the tenants with due rows, except live tenants without a route; `floors` as in {@linkcode ClaimRequest}. */
+  /** Returns the tenants with due rows, except paused ones and live ones without a route; `floors` as in {@linkcode ClaimRequest}. */
   async dueTenants(floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]): Promise<number[]> {
     const rows = await this.#pool.run(
       deadlineMs,

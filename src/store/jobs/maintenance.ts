@@ -7,6 +7,7 @@ import { query, queryOne } from "../query.ts";
 
 // Limits the rows that a sum must read to those inserted within a few seconds.
 const intervalMs = 5_000;
+const oldestLookedMax = 2_000;
 const openCollisionsMax = 10_000;
 // 20 µs each.
 const wakingRowsMax = 20_000;
@@ -16,7 +17,7 @@ const expiryEveryRuns = 720;
 export class Maintenance {
   readonly #pool: Pool;
   #runs = 0;
-  /** When the oldest event in the outbox was accepted (ISO 8601), as last read; `null` if the outbox was empty. */
+  /** When the oldest waiting event (`oldest_waiting`) was accepted (ISO 8601), as last read; `null` if there was none. */
   oldestPendingAt: string | null = null;
   /** The number of unsettled collisions with another person's event, as last read; at most {@linkcode openCollisionsMax}. */
   openCollisions = 0;
@@ -35,7 +36,7 @@ export class Maintenance {
       (sql) =>
         sql<{ event_id: string | null; open_collisions: number }[]>`
         select fold_counts(), trim_heartbeat(), forget_tombstones(),
-          (select event_id from outbox order by event_id limit 1) as event_id,
+          (select event_id from oldest_waiting(${oldestLookedMax})) as event_id,
           (
             select count(*)::int from (
               select from collision as c where c.other_person and c.settled_at is null limit ${openCollisionsMax}

@@ -3,6 +3,7 @@
 import { statfs } from "node:fs/promises";
 import type { Pool } from "../pool.ts";
 import { queryOne } from "../query.ts";
+import type { PauseScope } from "../operator/pauses.ts";
 import type { SuspensionReason } from "../operator/route_states.ts";
 
 /** The status; a value is `null` if it is unknown or not applicable. */
@@ -13,7 +14,9 @@ export interface StoreStatus {
   readonly unroutedTenants: number;
   /** Why each suspended CRM route is suspended, and how many events wait for it; at most 10,000 for all routes together. */
   readonly suspendedRoutes: readonly { readonly reason: SuspensionReason; readonly waiting: number }[];
-  /** The number of unreviewed held submissions; at most 10,000. */
+  /** What operators have paused, and how many events wait because of it; at most 10,000 for all pauses together. */
+  readonly pauses: readonly { readonly scope: PauseScope; readonly waiting: number }[];
+  /** The number of held submissions to review (`is_unreviewed`), honeypot hits apart; at most 10,000. */
   readonly held: number;
   readonly connections: number;
   readonly connectionsMax: number;
@@ -92,9 +95,14 @@ export class StatusReader {
             from route_states(null, ${waitingMax}) as r where r.reason is not null
           ) as "suspendedRoutes",
           (
+            select coalesce(
+              json_agg(json_build_object('scope', coalesce(nullif(p.kind, ''), 'all'), 'waiting', p.waiting)), '[]'
+            )
+            from pauses(null, ${waitingMax}) as p
+          ) as pauses,
+          (
             select count(*)::int from (
-              select from submission as s
-              where s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null limit ${heldMax}
+              select from submission as s where is_unreviewed(s, 'spam') limit ${heldMax}
             ) as s
           ) as held,
           (select coalesce(sum(s.numbackends), 0)::int from pg_stat_database as s) as connections,

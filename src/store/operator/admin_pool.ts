@@ -54,6 +54,14 @@ export function boundedCount(count: number): BoundedCount {
   return { count: Math.min(count, countedMax), isMore: count > countedMax };
 }
 
+/** Adds counts. */
+export function sumBounded(counts: readonly BoundedCount[]): BoundedCount {
+  return {
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    isMore: counts.some(({ isMore }) => isMore),
+  };
+}
+
 /** Formats a SQL time as ISO 8601 in UTC, with milliseconds. */
 export const isoTime = (sql: postgres.Sql, time: postgres.PendingQuery<postgres.Row[]>) =>
   sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

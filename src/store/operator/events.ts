@@ -75,6 +75,7 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
         ${isoTime(sql, sql`d.died_at`)} as "diedAt",
         case
           when d.event_id is not null then d.reason
+          when t.paused_at is not null then 'paused'
           when not t.sandbox and not t.has_route then 'no_route'
           else o.reason
         end as reason,

@@ -46,7 +46,7 @@ const fieldsMax = 40;
 const valueLengthMax = 800;
 
 const heldWhere = (sql: postgres.Sql, { tenantId, verdict, reason = null }: HeldFilter) =>
-  sql`s.verdict = ${verdict} and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null
+  sql`is_unreviewed(s, ${verdict})
     ${tenantId === null ? sql`` : sql`and s.tenant_id = ${tenantId}`}
     ${reason === null ? sql`` : sql`and ${reason} = any (s.reasons)`}`;
 
@@ -144,7 +144,23 @@ export async function countCorrections(pool: Pool, tenantId: number | null): Pro
   return row ?? { released: 0, reported: 0 };
 }
 
-/** Counts the unreviewed held submissions, up to {@linkcode countedMax}. */
+/** The unreviewed held submissions. */
+export interface HeldCounts {
+  readonly toReview: BoundedCount;
+  /** Those whose hidden field was filled in, which are counted apart. */
+  readonly honeypotHits: BoundedCount;
+}
+
+/** Counts the unreviewed held submissions of one tenant or, with `null`, of all, up to {@linkcode countedMax} each. */
+export async function readHeldCounts(pool: Pool, tenantId: number | null): Promise<HeldCounts> {
+  const [toReview, honeypotHits] = await Promise.all([
+    countHeld(pool, { tenantId, verdict: "spam" }),
+    countHeld(pool, { tenantId, verdict: "honeypot" }),
+  ]);
+  return { toReview, honeypotHits };
+}
+
+/** Counts the unreviewed held submissions with one verdict, up to {@linkcode countedMax}. */
 export async function countHeld(pool: Pool, filter: HeldFilter): Promise<BoundedCount> {
   const row = await queryOne(pool, (sql) =>
     sql<{ count: number }[]>`

@@ -7,6 +7,8 @@ export interface TenantBacklog {
   readonly tenant: string;
   readonly sandbox: boolean;
   readonly hasRoute: boolean;
+  /** Whether all its deliveries are paused. */
+  readonly isPaused: boolean;
   readonly waiting: BoundedCount;
   /** How many of the counted pending events had no route at their last attempt. */
   readonly unrouted: number;
@@ -23,7 +25,7 @@ export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
     (sql) =>
       sql<(Omit<TenantBacklog, "waiting" | "dead"> & { readonly waiting: number; readonly dead: number })[]>`
       select
-        t.slug as tenant, t.sandbox, t.has_route as "hasRoute", w.count as waiting, w.unrouted, d.count as dead,
+        t.slug as tenant, t.sandbox, t.has_route as "hasRoute", t.paused_at is not null as "isPaused", w.count as waiting, w.unrouted, d.count as dead,
         ${isoTime(sql, sql`w.due_at`)} as "dueSince"
       from tenant as t
       cross join lateral (
@@ -55,7 +57,7 @@ export interface OldestWaiting {
   readonly reason: string | null;
 }
 
-/** Finds the oldest event in the outbox whose tenant has a route or is a sandbox, among the oldest ten thousand. */
+/** Finds the oldest event in the outbox that waits neither for its tenant's first route nor for the end of a pause. */
 export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | null> {
   return await queryOne(pool, (sql) =>
     sql<OldestWaiting[]>`
@@ -63,11 +65,7 @@ export async function readOldestWaiting(pool: Pool): Promise<OldestWaiting | nul
         o.event_id as "eventId", t.slug as tenant, o.reason, ${
       isoTime(sql, sql`e.received_at`)
     } as "receivedAt"
-      from (
-        select o.event_id, o.tenant_id, o.reason from outbox as o order by o.event_id limit ${countedMax}
-      ) as o
-      join tenant as t on t.id = o.tenant_id and (t.sandbox or t.has_route)
-      join event as e on e.event_id = o.event_id
-      order by o.event_id
-      limit 1`);
+      from oldest_waiting(${countedMax}) as o
+      join tenant as t on t.id = o.tenant_id
+      join event as e on e.event_id = o.event_id`);
 }

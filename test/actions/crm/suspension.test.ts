@@ -157,7 +157,7 @@ test("the fifth lead in a row that a route's CRM refuses suspends the route: fiv
   answer = () => ({ status: 200 });
   await setRecipe(fixture.databaseUrl, key.tenant.slug, { set: { base_url: vendor.url } });
   await until(async () => (await attempts(ids)).length === 12 && (await waiting(ids)).length === 0);
-  const { replayed } = await ctl(["dead", "replay", "--all", "--tenant", key.tenant.slug], on());
+  const { replayed } = await ctl(["dead", "replay", "--all", "--tenant", key.tenant.slug, "--yes"], on());
   assert.equal(replayed.length, 5);
   await until(async () => (await dead(ids)).length === 0 && (await waiting(ids)).length === 0);
   assert.equal(new Set(callsOf(ids).map(({ body }) => body)).size, 12);

@@ -33,7 +33,8 @@ const quiet: StoreFacts = {
   backlogs: [],
   oldest: null,
   suspended: [],
-  held: nothing,
+  held: { toReview: nothing, honeypotHits: nothing },
+  pauses: [],
   collisions: [],
   sources: [],
 };
@@ -49,7 +50,7 @@ const oldest = (minutes: number) => ({
 
 test("no problem is reported while all is healthy, and held spam is none", () => {
   assert.deepEqual(
-    problemsOf({ pending: 40 }, { oldest: oldest(9), held: { count: 900, isMore: false } }),
+    problemsOf({ pending: 40 }, { oldest: oldest(9), held: { ...quiet.held, toReview: { count: 900, isMore: false } } }),
     [],
   );
 });
@@ -88,6 +89,7 @@ test("reports a live tenant without a route once rows wait for it", () => {
     tenant: "acme",
     sandbox: false,
     hasRoute: false,
+    isPaused: false,
     unrouted: 0,
     waiting: { count: 10_000, isMore: true },
     dueSince: null,
@@ -100,6 +102,7 @@ test("reports a live tenant without a route once rows wait for it", () => {
   assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, waiting: nothing }] }), []);
   assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, sandbox: true }] }), []);
   assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, hasRoute: true }] }), []);
+  assert.deepEqual(problemsOf({}, { backlogs: [{ ...activity, isPaused: true }] }), []);
   assert.match(
     problemsOf({}, { backlogs: [{ ...activity, hasRoute: true, unrouted: 2 }] })[0] ?? "",
     /1 tenant has events without a matching route.*\(2\)/s,

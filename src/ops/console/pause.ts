@@ -1,0 +1,107 @@
+/** The section of a tenant's page that pauses and resumes its deliveries. */
+
+import { type Markup, markup } from "../../http/markup.ts";
+import { effectName } from "../../store/operator/event_effects.ts";
+import {
+  type Pause,
+  pauseReasonLengthMax,
+  pauseScopes,
+  pauseTenant,
+  resumeTenant,
+} from "../../store/operator/pauses.ts";
+import type { Context } from "./context.ts";
+import { select, textField } from "./layout.ts";
+import { actionForm, noSuchTenant, type NoteCode, readForm, withNote } from "./request.ts";
+import { formatBoundedCount, safeText, timeElement } from "./text.ts";
+
+// One line, without characters that could make it look like other text.
+const reasonPattern = new RegExp(`^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${pauseReasonLengthMax}}$`, "u");
+
+/** Names a pause for a badge: `paused`, `email paused`. */
+export const pauseName = ({ scope }: Pick<Pause, "scope">) =>
+  scope === "all" ? "paused" : `${effectName(scope)} paused`;
+
+/**
+ * Renders a tenant's pauses, each with a button that ends it, and the form that pauses the tenant or one of the kinds of
+ * destination that it has.
+ */
+export function pauseSection(
+  { tokens, clock }: Context,
+  { slug, pauses, kinds }: {
+    readonly slug: string;
+    readonly pauses: readonly Pause[];
+    /** The kinds of the tenant's routes. */
+    readonly kinds: readonly string[];
+  },
+): Markup {
+  const free = pauseScopes.filter((scope) =>
+    (scope === "all" || kinds.includes(scope)) && pauses.every((pause) => pause.scope !== scope)
+  );
+  return markup`<h2>Pause</h2>
+${
+    pauses.map(({ scope, since, reason, waiting }) =>
+      markup`<div class="warn message"><p><strong>${
+        scope === "all" ? "All deliveries are paused" : `${effectName(scope)} is paused`
+      }</strong>${reason !== null && markup`: ${safeText(reason)}`}. Since ${timeElement(since, clock)}; ${
+        formatBoundedCount(waiting)
+      } ${waiting.count === 1 ? "event waits" : "events wait"}.</p>${
+        actionForm(
+          { tokens, path: `/tenants/${slug}/resume`, hidden: { scope } },
+          markup`<button>Resume and send</button>`,
+        )
+      }</div>
+`
+    )
+  }<p class="quiet">While deliveries are paused, posts are accepted as usual. Their events wait, spend no attempts, and are sent
+when you resume.</p>
+${
+    free.length > 0 && actionForm(
+      { tokens, path: `/tenants/${slug}/pause`, className: "row" },
+      markup`${
+        select(
+          "scope",
+          free.map((scope) => [scope, scope === "all" ? "all deliveries" : effectName(scope)]),
+          { label: "Pause", selected: null },
+        )
+      }${
+        textField("reason", { label: "Reason, for other operators", lengthMax: pauseReasonLengthMax })
+      }<div><button>Pause</button></div>`,
+    )
+  }`;
+}
+
+/** `POST /tenants/{slug}/pause`. */
+export function pauseAction(context: Context): Promise<string> {
+  return change(context, "pause");
+}
+
+/** `POST /tenants/{slug}/resume`. */
+export function resumeAction(context: Context): Promise<string> {
+  return change(context, "resume");
+}
+
+const notes = {
+  pause: { done: "paused", unchanged: "already_paused" },
+  resume: { done: "resumed", unchanged: "not_paused" },
+} as const satisfies Record<string, Record<"done" | "unchanged", NoteCode>>;
+
+async function change({ parts, tokens, exchange }: Context, action: keyof typeof notes): Promise<string> {
+  const tenant = exchange.params["slug"] ?? "";
+  const form = await readForm(exchange, {
+    tokens,
+    path: `/tenants/${tenant}/${action}`,
+    names: ["scope", "reason"],
+  });
+  const reason = form.matching("reason", reasonPattern);
+  const request = {
+    tenant,
+    scopes: [form.oneOf("scope", pauseScopes) ?? "all"],
+    address: exchange.clientAddress,
+  };
+  const [changed] = action === "pause"
+    ? await pauseTenant(parts.pool, { ...request, reason })
+    : await resumeTenant(parts.pool, request);
+  if (changed === undefined) throw noSuchTenant();
+  const code = notes[action][changed.isUnchanged ? "unchanged" : "done"];
+  return withNote(`/tenants/${tenant}`, { tokens, code });
+}
