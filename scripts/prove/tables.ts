@@ -52,7 +52,7 @@ interface FigureRow {
   readonly [figure: string]: unknown;
 }
 
-const comparedFigures = ["accepted", "delivered", "held", "spend_cents"];
+const comparedFigures = ["accepted", "delivered", "held", "held_apart", "spend_cents"];
 
 function addFigures(figures: Figures, { tenant, source, kind, flags, ...row }: FigureRow): void {
   const key = `${tenant} ${source} ${kind}`;
@@ -95,7 +95,9 @@ async function compareReport(
   const events = await sql<(Omit<FigureRow, "flags"> & { readonly names: readonly string[] })[]>`
     select t.slug as tenant, k.label as source, e.kind, 1 as accepted, e.flags as names,
       exists (select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered') as delivered,
-      coalesce(s.verdict <> 'clean' and s.released_at is null and e.removed_at is null, false) as held,
+      coalesce(is_unreviewed(s, 'spam') and e.removed_at is null, false) as held,
+      coalesce(s.verdict <> 'clean' and s.released_at is null and not is_unreviewed(s, 'spam') and e.removed_at is null, false)
+        as held_apart,
       coalesce(e.cost_cents, case when e.kind = 'lead' then (e.lead ->> 'cost_cents')::int end, 0) as spend_cents
     from event as e join tenant as t on t.id = e.tenant_id join api_key as k on k.id = e.key_id
       left join submission as s on s.event_id = e.event_id`;

@@ -118,6 +118,7 @@ const columns: Readonly<Record<string, (row: ReportRow) => Cell>> = {
   pending: (row) => row.pending,
   dead: (row) => row.dead,
   held: (row) => row.held,
+  held_apart: (row) => row.held_apart,
   median_seconds_to_delivery: ({ seconds_to_delivery: seconds }) => seconds?.median ?? null,
   p95_seconds_to_delivery: ({ seconds_to_delivery: seconds }) => seconds?.p95 ?? null,
   unknown_areas: (row) => row.unknown_areas.map(({ term, count }) => `${term}: ${count}`).join("; "),

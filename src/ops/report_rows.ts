@@ -22,7 +22,9 @@ export interface ReportRow {
   delivered: number;
   pending: number;
   dead: number;
+  /** Held submissions to review; `held_apart` counts honeypot hits and dismissed ones. */
   held: number;
+  held_apart: number;
   /** The time from acceptance to delivery, accurate to 2.5%; `null` if nothing was delivered. */
   seconds_to_delivery: { readonly median: number; readonly p95: number } | null;
   readonly unknown_areas: { term: string; count: number }[];
@@ -129,6 +131,7 @@ function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRo
     pending: 0,
     dead: 0,
     held: 0,
+    held_apart: 0,
     seconds_to_delivery: null,
     unknown_areas: [],
   };
@@ -149,6 +152,7 @@ function addFigures(
   figures: DayFigures,
 ): void {
   row.spend_cents += figures.spendCents;
+  row.held_apart += figures.heldApart;
   for (const name of ["accepted", "delivered", "pending", "dead", "held"] as const) {
     row[name] += figures[name];
   }

@@ -134,6 +134,22 @@ test("missed digests are sent late as one digest for all days", async () => {
   assert.match(subjectOf(mails[0]?.raw ?? "") ?? "", /: 7 leads$/);
 });
 
+test("no digest is sent while the tenant or its email is paused, and one for all days on resume", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await accepted("2026-11-20T20:00:00Z", 1, 3);
+  await at("2026-11-21T15:00:00Z");
+  for (const kind of ["", "email"]) {
+    await sql`select from pause_tenant('acme', ${[kind]}, null)`;
+    assert.equal((await sent()).length, 0);
+    await sql`select from resume_tenant('acme', ${[kind]})`;
+  }
+  await sql`select from pause_tenant('acme', '{crm}', null)`;
+  const mails = await sent();
+  assert.equal(mails.length, 1);
+  assert.match(subjectOf(mails[0]?.raw ?? "") ?? "", /: 3 leads$/);
+});
+
 test("a deferred digest is retried with backoff until the next day's digest replaces it", async () => {
   await at("2026-11-20T12:00:00Z");
   await sent();

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import process from "node:process";
 import { before, beforeEach, test } from "node:test";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
@@ -160,6 +162,87 @@ test("dead replay with an id that is not dead replays none and exits 1", async (
   );
   assert.equal((await show(id)).state, "dead");
   assert.equal((await runCtl(["dead", "replay", "nope", "--dry-run"], on)).code, 1);
+});
+
+/** Lets an event die `daysAgo` with a reason, and returns its id. */
+async function deadFor(keyId: string, reason: string, daysAgo = 0): Promise<string> {
+  const [row] = await sql<{ event_id: string }[]>`
+    with made as (
+      insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags)
+      select new_event_id(event_id_at(service_clock() - make_interval(days => ${daysAgo})), 1), 'lead', k.tenant_id, k.id,
+        service_clock(), 'k', '{}'
+      from api_key as k where k.id = ${keyId}::int
+      returning event_id, tenant_id
+    )
+    insert into dead_letter (event_id, tenant_id, died_at, reason)
+    select event_id, tenant_id, service_clock(), ${reason} from made returning event_id`;
+  return row?.event_id as string;
+}
+
+test("dead list and dead replay --all select by tenant, source, reason, destination and time", async () => {
+  const phone = (await ctl(["key", "issue", "acme", "--label", "phone"], on)).id;
+  const ids = {
+    crm: await deadFor(acme, "crm failed: http_422", 9),
+    both: await deadFor(phone, "crm failed: HTTP_503; email failed: smtp_rejected_550", 2),
+    mail: await deadFor(box, "email failed: timeout_answer"),
+    lost: await deadFor(box, "lost"),
+  };
+  const cases = [
+    [[], ["crm", "both", "mail", "lost"]],
+    [["--tenant", "acme"], ["crm", "both"]],
+    [["--source", "phone"], ["both"]],
+    [["--reason", "http_503"], ["both"]],
+    [["--to", "crm"], ["crm", "both"]],
+    [["--to", "email", "--tenant", "box"], ["mail"]],
+    [["--to", "slack"], []],
+    [["--since", "3d"], ["both", "mail", "lost"]],
+    [["--since", "10d", "--until", "1d"], ["crm", "both"]],
+  ] as const;
+  for (const [options, names] of cases) {
+    const expected = names.map((name) => ids[name]).sort();
+    const listed = (await ctl(["dead", "list", ...options], on)).map((row: { event_id: string }) =>
+      row.event_id
+    );
+    assert.deepEqual(listed.sort(), expected, options.join(" "));
+  }
+  assert.deepEqual((await ctl(["dead", "replay", "--all", "--to", "crm", "--yes"], on)).replayed, [
+    ids.crm,
+    ids.both,
+  ]);
+  const left = await sql`select event_id from dead_letter order by 1`;
+  assert.deepEqual(left.map((row) => row.event_id), [ids.mail, ids.lost].sort());
+});
+
+test("dead replay --all asks on a terminal, and needs --yes without one", async () => {
+  const ids = [await deadFor(acme, "lost"), await deadFor(box, "lost")];
+  const question = "Replay 2 dead letters of all tenants?";
+  const { code, stderr } = await runCtl(["dead", "replay", "--all"], on);
+  assert.deepEqual([code, stderr.split("\n")[0]], [
+    2,
+    `${question} Without a terminal, --yes is required; nothing was changed`,
+  ]);
+  for (const [answer, count] of [["n", 2], ["", 2], ["y", 0]] as const) {
+    const { stdout: shown } = spawnSync(
+      "script",
+      ["-qec", `${process.execPath} --no-warnings scripts/ctl.ts dead replay --all`, "/dev/null"],
+      { input: `${answer}\n`, encoding: "utf8", env: { ...process.env, DATABASE_URL: databaseUrl } },
+    );
+    assert.ok(shown.includes(`${question} [y/N]`), shown);
+    assert.match(shown, count === 0 ? /Replayed 2 dead letters\./ : /Nothing was changed/);
+    assert.equal((await sql`select from dead_letter`).length, count, answer);
+  }
+  assert.equal((await sql`select from outbox where event_id in ${sql(ids)}`).length, 2);
+});
+
+test("operators who replay all at once replay each dead letter once", async () => {
+  const ids: string[] = [];
+  for (let n = 0; n < 20; n++) ids.push(await deadFor(acme, "lost"));
+  await sql`delete from audit`;
+  const replies = await Promise.all([1, 2, 3].map(() => ctl(["dead", "replay", "--all", "--yes"], on)));
+  assert.deepEqual(replies.flatMap(({ replayed }) => replayed).sort(), ids.sort());
+  const noted = await sql`select subject from audit where action = 'dead.replay'`;
+  assert.deepEqual(noted.map(({ subject }) => subject).sort(), ids);
+  assert.equal((await sql`select from outbox`).length, ids.length);
 });
 
 test("dead replay --all replays in batches, and --dry-run only prints the ids", async () => {

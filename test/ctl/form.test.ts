@@ -125,7 +125,7 @@ test("form remove removes a form from the list, and form add restores it with a 
   assert.deepEqual(back.blocked, []);
 });
 
-test("form held lists held submissions without content, spam before honeypot", async () => {
+test("form held lists held submissions without content, and honeypot hits apart", async () => {
   const formKey = await freshForm();
   const [honeypot, clean, spam] = [
     await store("honeypot", { formKey }),
@@ -134,11 +134,12 @@ test("form held lists held submissions without content, spam before honeypot", a
   ];
   await ctl(["form", "add", "other", "contact", "--required", "name"], on);
   await store("spam", { tenant: "other", formKey: "contact" });
-  const held = (await ctl(["form", "held", "--tenant", "acme", "--limit", "500"], on))
-    .filter((one: { form_key: string }) => one.form_key === formKey);
-  const ids = held.map((one: { submission_id: string }) => one.submission_id);
-  assert.deepEqual(ids, [spam, honeypot]);
-  assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === clean));
+  const listHeld = async (...options: string[]) =>
+    (await ctl(["form", "held", "--tenant", "acme", "--limit", "500", ...options], on))
+      .filter((one: { form_key: string }) => one.form_key === formKey);
+  const idsOf = (rows: { submission_id: string }[]) => rows.map((one) => one.submission_id);
+  const held = await listHeld();
+  assert.deepEqual([idsOf(held), idsOf(await listHeld("--honeypot"))], [[spam], [honeypot]]);
   const { received_at, ...rest } = held[0];
   assert.match(received_at, /Z$/);
   assert.deepEqual(rest, {
@@ -151,14 +152,14 @@ test("form held lists held submissions without content, spam before honeypot", a
     reasons: ["links", "gibberish"],
   });
   const { stdout } = await runCtl(["form", "held", "--limit", "1"], on);
-  assert.match(stdout, /acme +\S+ +acme-web +(spam|honeypot) +80 +links, gibberish/);
+  assert.match(stdout, /acme +\S+ +acme-web +spam +80 +links, gibberish/);
   assert.match(stdout, /The first 1; --limit N shows more\.$/m);
+  assert.match(stdout, /^\d+ submissions? to review, and \d+ honeypot hits? apart \(--honeypot\)\.$/m);
   assert.deepEqual(await ctl(["form", "dismiss", honeypot, spam], on), {
     submission_ids: [honeypot, spam],
     dismissed: true,
   });
-  const left = await ctl(["form", "held", "--tenant", "acme", "--limit", "500"], on);
-  assert.ok(!left.some((one: { submission_id: string }) => ids.includes(one.submission_id)));
+  assert.deepEqual([...await listHeld(), ...await listHeld("--honeypot")], []);
   const shown = await ctl(["lead", "show", spam], on);
   assert.deepEqual([shown.delivery.state, typeof shown.dismissed_at], ["held", "string"]);
   assert.deepEqual(await refused("form", "dismiss", clean), {
@@ -192,5 +193,20 @@ test("form release of a released, clean, erased or unknown submission exits 1", 
   const held = await ctl(["form", "held", "--tenant", "acme"], on);
   assert.ok(!held.some((one: { submission_id: string }) => one.submission_id === erased), "not listed");
   assert.equal((await sql`select from outbox where event_id = ${twice}`).length, 1);
+
+  const [one, other] = [await store("spam", { formKey }), await store("spam", { formKey })];
+  assert.deepEqual(await runCtl(["form", "release", one, other], on), {
+    code: 2,
+    stdout: "",
+    stderr:
+      `Release 2 submissions? The customer gets an email for each now. Without a terminal, --yes is required; nothing was changed
+Usage: ctl form release SUBMISSION_ID [SUBMISSION_ID…] [--yes] [--json]
+`,
+  });
+  assert.deepEqual(await refused("form", "release", one, twice, other, "--yes"), {
+    code: 1,
+    stderr:
+      `${twice} has already been released; ctl lead show ${twice} shows its delivery; 2 others released`,
+  });
   assert.equal((await sql`select from outbox where event_id = ${erased}`).length, 0);
 });

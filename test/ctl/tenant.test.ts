@@ -27,6 +27,7 @@ test("tenant add prints the tenant, and tenant list includes it", async () => {
     name: "Acme  Roofing",
     sandbox: false,
     disabled_at: null,
+    paused: [],
     routes: [],
     time_zone: "UTC",
     digest: null,

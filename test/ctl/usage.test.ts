@@ -65,6 +65,13 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an IPv4-mapped IPv6 address", ["ip", "limit", "::ffff:10.0.0.1", "--clear"], /must be written as IPv4/],
   ["a date that does not exist", ["lead", "list", "--since", "2026-02-30"], /--since is not a valid time/],
   ["an unknown status", ["vocabulary", "add", "x", "--status", "retired"], /confirmed or proposed/],
+  ["a replay with a filter but not all", ["dead", "replay", "a", "--to", "crm"], /--to requires --all/],
+  ["an unknown destination", ["dead", "list", "--to", "fax"], /--to must be crm, email or slack: fax/],
+  [
+    "a span that ends before it begins",
+    ["dead", "list", "--since", "1d", "--until", "2d"],
+    /--until must be later/,
+  ],
   ["a replay of ids and all", ["dead", "replay", "a", "--all"], /--all cannot be combined with EVENT_ID/],
   ["an erasure without a person", ["erase"], /Give exactly one of --email, --phone and --event/],
   ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Unexpected argument: all/],

@@ -50,6 +50,9 @@ async function addTenant(kind: "sandbox" | "live" = "sandbox"): Promise<Tenant> 
   return { id: tenant?.id, keyId: String(key?.id) };
 }
 
+const pause = ({ id }: Tenant) =>
+  sql`select from pause_tenant((select slug from tenant where id = ${id}), '{""}', null)`;
+
 async function post(tenant: Tenant, count = 1): Promise<string[]> {
   const ids: string[] = [];
   for (let posted = 0; posted < count; posted++) ids.push((await accept(sql, tenant.keyId)).event_id);
@@ -320,21 +323,35 @@ async function cycle(tenant: Tenant, floor = "-infinity"): Promise<void> {
 }
 
 test("functions planned on empty tables scan no table and read about as much as they claim", async () => {
-  const [tenant, waiting] = [await addTenant(), await addTenant("live")];
+  const [tenant, waiting, paused] = [await addTenant(), await addTenant("live"), await addTenant()];
+  await pause(paused);
   // The sixth call in a session makes a generic plan.
   await post(tenant, 1);
   for (let calls = 0; calls < 8; calls++) await cycle(tenant);
   await postMany(tenant, 150_000);
   await postMany(waiting, 50_000);
+  await postMany(paused, 100_000);
   await figures();
   for (const analyzed of [false, true]) {
     if (analyzed) await sql`analyze`;
-    for (const work of [dueTenants, () => cycle(tenant)]) {
+    for (const work of [dueTenants, () => cycle(tenant), () => claim(randomUUID(), [paused, waiting])]) {
       const { scanned, due } = await readsOf(work);
       assert.equal(scanned, 0);
       assert.ok(due < 500, `${due} entries of outbox_due read`);
     }
   }
+});
+
+test("a paused tenant's events are neither due nor claimed until it is resumed", async () => {
+  const [paused, other] = [await addTenant(), await addTenant()];
+  const [waiting] = await post(paused);
+  const [sent] = await post(other);
+  await pause(paused);
+  assert.deepEqual(await dueTenants(), [other.id]);
+  assert.deepEqual(idsOf(await claim(randomUUID(), [paused, other])), [sent]);
+  await sql`select from resume_tenant((select slug from tenant where id = ${paused.id}), '{""}')`;
+  assert.deepEqual(await dueTenants(), [paused.id]);
+  assert.deepEqual(idsOf(await claim(randomUUID(), [paused, other])), [waiting]);
 });
 
 test("while another transaction holds xmin, the floor keeps a claim from reading delivered events", async () => {

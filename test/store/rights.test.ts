@@ -50,7 +50,15 @@ const actionsCalls = words(`
   actions.settle_digest actions.settle_effect actions.settle_token`);
 
 /** Callable functions that only read, so they run with the caller's rights. */
-const readers = ["delivery_status", "due_tenants", "event_id_at", "hour_figures", "is_unreviewed", "oldest_waiting", "service_clock"];
+const readers = [
+  "delivery_status",
+  "due_tenants",
+  "event_id_at",
+  "hour_figures",
+  "is_unreviewed",
+  "oldest_waiting",
+  "service_clock",
+];
 
 const denied = { code: "42501" };
 

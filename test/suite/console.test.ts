@@ -290,6 +290,84 @@ test("replaying all asks for confirmation with the number and affects only the c
   assert.match((await stage.get("/audit")).text, new RegExp(`and ${count - 3} more`));
 });
 
+test("the list of dead letters is filtered, and replaying all of these affects no others", async () => {
+  const ids = [await testEnv.accept(key), await testEnv.accept(key)];
+  await stage.kill(tenant, ids.slice(0, 1), "crm failed: http_503; email failed: timeout");
+  await stage.kill(tenant, ids.slice(1), "email failed: timeout");
+  const [first = "", second = ""] = ids;
+  const shows = async (query: string) => {
+    const { text } = await stage.get(`/dead?${query}`);
+    return [first, second].map((id) => text.includes(`/leads/${id}`));
+  };
+  assert.deepEqual(await shows(`tenant=${tenant.slug}`), [true, true]);
+  assert.deepEqual(await shows("to=crm"), [true, false]);
+  assert.deepEqual(await shows("reason=HTTP_503"), [true, false]);
+  assert.deepEqual(await shows("source=nobody"), [false, false]);
+  assert.deepEqual(await shows("since=1h&until=1m"), [false, false]);
+  assert.equal((await stage.get("/dead?since=1h&until=2h")).status, 400);
+  const query = `tenant=${tenant.slug}&reason=http_503&to=crm&since=1h`;
+  const asked = await stage.get(`/dead/replay-all?${query}`);
+  assert.match(
+    asked.text.replaceAll(/<[^>]*>/g, ""),
+    new RegExp(
+      `of ${tenant.slug} whose reason contains http_503, that did not reach the CRM, received since 1h return`,
+    ),
+  );
+  const [, since = ""] = /name="since" value="([^"]+)"/.exec(asked.text) ?? [];
+  assert.match(since, /^\d{4}-.*Z$/, "the time does not move while the operator thinks");
+  const fields = [["tenant", tenant.slug], ["reason", "http_503"], ["to", "crm"], ["since", since]] as const;
+  const { text, location } = await act(`/dead/replay-all?${query}`, "/dead/replay-all", fields);
+  assert.match(text, /1 dead letter returned to pending/);
+  assert.match(location, /^\/dead\?tenant=.*reason=http_503/);
+  const left = await testEnv.sql`select event_id from dead_letter where tenant_id = ${tenant.id}`;
+  assert.deepEqual(left.map((row) => row.event_id), [second]);
+});
+
+test("releasing several held submissions asks first and says that emails go out", async () => {
+  const ids = [await stage.held(key, formId), await stage.held(key, formId)];
+  const chosen = [["release", "chosen"], ...ids.map((id) => ["submission_id", id] as const)] as const;
+  const token = await stage.token("/held", "/held/review");
+  const before = await stage.everything();
+  const asked = await stage.post("/held/review", [...chosen, ["token", token]]);
+  assert.equal(asked.status, 200);
+  assert.match(
+    asked.text.replaceAll(/<[^>]*>/g, ""),
+    /Release 2 submissions\?\s.*the customers get 2 emails/s,
+  );
+  for (const id of ids) assert.ok(asked.text.includes(`name="submission_id" value="${id}"`));
+  assert.deepEqual(await stage.everything(), before);
+  const { text } = await act("/held", "/held/review", [...chosen, ["confirmed", "yes"]]);
+  assert.match(text, /2 submissions released/);
+});
+
+test("a tenant's page pauses and resumes its deliveries, each with an audit row", async () => {
+  const page = `/tenants/${tenant.slug}`;
+  const plain = async (path: string) =>
+    (await stage.get(path)).text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  const pausing = [["scope", "all"], ["reason", "<b>until Monday"]] as const;
+  assert.match((await act(page, `${page}/pause`, pausing)).text, /Paused\. Posts are accepted/);
+  const waiting = await testEnv.accept(key);
+  assert.match(await plain(page), /All deliveries are paused : &lt;b&gt;until Monday \. Since .* events? waits?\./);
+  assert.match(await plain("/tenants"), new RegExp(`${tenant.slug} ${tenant.slug} paused `));
+  assert.match(await plain("/"), new RegExp(`Paused 1 tenant ${tenant.slug} ; \\d+ events? waits?`));
+  assert.match(await plain(`/leads/${waiting}`), /paused : an operator has paused/);
+  assert.match((await act(page, `${page}/pause`, [["scope", "email"]])).text, /Email is paused/);
+  assert.match((await act(page, `${page}/resume`, [["scope", "all"]])).text, /Resumed\. The waiting/);
+  assert.match((await act(page, `${page}/resume`, [["scope", "email"]])).text, /Resumed\. The waiting/);
+  const noted = (await stage.audit()).slice(-4);
+  assert.deepEqual(noted.map(({ action, subject, claimed }) => [action, subject, claimed]), [
+    ...["tenant.pause", "tenant.pause", "tenant.resume", "tenant.resume"]
+      .map((action) => [action, tenant.slug, "127.0.0.1"]),
+  ]);
+  // The page that the other operator still has open.
+  await act(page, `${page}/pause`, pausing);
+  const token = await stage.token(page, `${page}/resume`);
+  for (const text of [/Resumed/, /Nothing was changed: it is not paused/]) {
+    const { headers } = await stage.post(`${page}/resume`, [["scope", "all"], ["token", token]]);
+    assert.match((await stage.get(headers.location as string)).text, text);
+  }
+});
+
 test("releasing a held submission queues it for delivery once, with an audit row", async () => {
   const again = await stage.held(key, formId);
   const { text } = await act(`/leads/${heldId}`, "/held/review", [["release", heldId], ["page", "lead"]]);

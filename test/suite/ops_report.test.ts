@@ -73,6 +73,7 @@ test("GET /v1/report counts per source and day what was received, its outcome an
     pending: 1,
     dead: 1,
     held: 0,
+    held_apart: 0,
     unknown_areas: [{ term: "moat", count: 3 }, { term: "=tower", count: 1 }],
   });
   assert.ok(Math.abs(seconds.median - 2) < 0.06 && Math.abs(seconds.p95 - 2) < 0.06, JSON.stringify(seconds));

@@ -323,9 +323,14 @@ async function compareLists(run: OperatorRun): Promise<void> {
     "id",
     ...all("collision", (row) => row.settled_at === null),
   );
-  const isWaiting = (row: Row) =>
-    isHeld(row) && row.dismissed_at === null && eventOf(row).removed_at === null;
-  await list("form held --limit 10000", "submission_id", ...all("submission", isWaiting));
+  const isWaiting = (verdict: string) => (row: Row) =>
+    isHeld(row) && row.verdict === verdict && row.dismissed_at === null && eventOf(row).removed_at === null;
+  await list("form held --limit 10000", "submission_id", ...all("submission", isWaiting("spam")));
+  await list(
+    "form held --honeypot --limit 10000",
+    "submission_id",
+    ...all("submission", isWaiting("honeypot")),
+  );
 }
 
 /** Claims effects twice, and settles them with each result, under either claim and for another round. */

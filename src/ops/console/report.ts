@@ -159,11 +159,13 @@ function sourceLink({ tenant, source, kind }: ReportRow): Markup {
 }
 
 function figureCells(row: Figures): (string | Markup)[] {
-  const { accepted, delivered, pending, dead, held, duplicates, collisions } = row;
+  const { accepted, delivered, pending, dead, held, held_apart: apart, duplicates, collisions } = row;
   return [
     ...[accepted, delivered, pending].map(formatCount),
     dead === 0 ? "0" : markup`<a href="/dead">${formatCount(dead)}</a>`,
-    held === 0 ? "0" : markup`<a href="/held">${formatCount(held)}</a>`,
+    markup`${held === 0 ? "0" : markup`<a href="/held">${formatCount(held)}</a>`}${
+      apart > 0 && markup`<br><span class="quiet">apart: ${formatCount(apart)}</span>`
+    }`,
     formatCount(duplicates),
     collisions === 0 ? "0" : markup`<a href="/collisions">${formatCount(collisions)}</a>`,
     refusalCell(refusedPosts(row)),
@@ -210,6 +212,7 @@ const summedColumns = [
   "pending",
   "dead",
   "held",
+  "held_apart",
   "duplicates",
   "collisions",
   "spend_cents",

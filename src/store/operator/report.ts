@@ -36,7 +36,10 @@ export interface DayFigures {
   readonly delivered: number;
   readonly pending: number;
   readonly dead: number;
+  /** Held submissions to review. */
   readonly held: number;
+  /** Other held submissions: honeypot hits, and those that an operator dismissed. */
+  readonly heldApart: number;
   readonly flags: Readonly<Record<string, number>>;
   /** The numbers of events by bucket of the time to delivery; see the SQL function hour_figures. */
   readonly seconds: Readonly<Record<string, number>>;
@@ -192,10 +195,13 @@ async function readFigures(
           ${waiting("pending", sql`outbox`, sql`not (w.is_replay and ${wasDelivered})`)}
           union all ${waiting("dead", sql`dead_letter`, sql`not ${wasDelivered}`)}
           union all ${
+      waiting("held", sql`submission`, sql`is_unreviewed(w, 'spam') and e.removed_at is null`)
+    }
+          union all ${
       waiting(
-        "held",
+        "held_apart",
         sql`submission`,
-        sql`w.verdict <> 'clean' and w.released_at is null and e.removed_at is null`,
+        sql`w.verdict <> 'clean' and w.released_at is null and not is_unreviewed(w, 'spam') and e.removed_at is null`,
       )
     }
           -- Neither delivered nor pending; needed only for hours whose delivered events are not counted exactly.
@@ -212,27 +218,28 @@ async function readFigures(
       of_hours as (
         select
           hour, key_id, sum(accepted) as accepted, sum(spend_cents) as spend_cents, sum(pending) as pending,
-          sum(dead) as dead, sum(held) as held,
+          sum(dead) as dead, sum(held) as held, sum(held_apart) as held_apart,
           -- In an hour that is not final, events that are not pending, dead, held or removed were delivered.
           coalesce(sum(delivered), greatest(0, sum(accepted) - sum(waiting))) as delivered
         from (
-          select hour, key_id, accepted, spend_cents, 0 as pending, 0 as dead, 0 as held, 0 as waiting,
+          select hour, key_id, accepted, spend_cents, 0 as pending, 0 as dead, 0 as held, 0 as held_apart, 0 as waiting,
             case when is_exact then (select coalesce(sum(s.value::int), 0) from json_each_text(seconds) as s)
               end as delivered
           from totals
           union all
           select hour, key_id, null, 0, case state when 'pending' then count else 0 end,
-            case state when 'dead' then count else 0 end, case state when 'held' then count else 0 end, count, null
+            case state when 'dead' then count else 0 end, case state when 'held' then count else 0 end,
+            case state when 'held_apart' then count else 0 end, count, null
           from waiting
         ) as p
         group by 1, 2
       ),
       parts as (
-        select (hour at time zone 'UTC')::date as day, key_id, accepted, spend_cents, pending, dead, held, delivered,
+        select (hour at time zone 'UTC')::date as day, key_id, accepted, spend_cents, pending, dead, held, held_apart, delivered,
           null as kind, null as name, null::bigint as count
         from of_hours where accepted is not null
         union all
-        select (t.hour at time zone 'UTC')::date, t.key_id, 0, 0, 0, 0, 0, 0, j.kind, j.name, sum(j.count)
+        select (t.hour at time zone 'UTC')::date, t.key_id, 0, 0, 0, 0, 0, 0, 0, j.kind, j.name, sum(j.count)
         from totals as t cross join lateral (
           select 'flag' as kind, f.key as name, f.value::int as count from json_each_text(t.flags) as f
           union all
@@ -243,7 +250,7 @@ async function readFigures(
       select
         to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", sum(accepted)::float8 as accepted,
         sum(spend_cents)::float8 as "spendCents", sum(delivered)::float8 as delivered,
-        sum(pending)::float8 as pending, sum(dead)::float8 as dead, sum(held)::float8 as held,
+        sum(pending)::float8 as pending, sum(dead)::float8 as dead, sum(held)::float8 as held, sum(held_apart)::float8 as "heldApart",
         coalesce(json_object_agg(name, count) filter (where kind = 'flag'), '{}') as flags,
         coalesce(json_object_agg(name, count) filter (where kind = 'seconds'), '{}') as seconds
       from parts group by parts.day, key_id`;

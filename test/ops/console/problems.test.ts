@@ -50,7 +50,10 @@ const oldest = (minutes: number) => ({
 
 test("no problem is reported while all is healthy, and held spam is none", () => {
   assert.deepEqual(
-    problemsOf({ pending: 40 }, { oldest: oldest(9), held: { ...quiet.held, toReview: { count: 900, isMore: false } } }),
+    problemsOf({ pending: 40 }, {
+      oldest: oldest(9),
+      held: { ...quiet.held, toReview: { count: 900, isMore: false } },
+    }),
     [],
   );
 });

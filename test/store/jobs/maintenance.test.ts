@@ -36,6 +36,29 @@ test("single counts are folded into sums without loss", async () => {
   ]);
 });
 
+test("the oldest waiting event is not one of a pause or of a tenant without a route", async () => {
+  await sql`insert into tenant (slug, name, sandbox) values ('paused', '', true), ('unrouted', '', false), ('busy', '', true)`;
+  await sql`select from pause_tenant('paused', '{""}', null)`;
+  const queue = (slug: string, count: number, from: string, reason: string | null = null) =>
+    sql`
+      insert into outbox (event_id, tenant_id, due_at, reason)
+      select event_id_at(${from}::timestamptz + n * interval '1 second'), t.id, now(), ${reason}
+      from tenant as t, generate_series(1, ${count}) as n where t.slug = ${slug}`;
+  const oldest = async () => {
+    await maintenance.runOnce();
+    return maintenance.oldestPendingAt;
+  };
+  await queue("unrouted", 1, "2026-01-01T00:00:00Z");
+  await queue("busy", 1, "2026-01-02T00:00:00Z", "paused");
+  assert.equal(await oldest(), null);
+  await queue("busy", 2, "2026-01-04T00:00:00Z");
+  assert.equal(await oldest(), "2026-01-04T00:00:01.000Z");
+  // More than are looked at in the order of acceptance.
+  await queue("paused", 2_100, "2026-01-03T00:00:00Z");
+  assert.equal(await oldest(), "2026-01-04T00:00:01.000Z");
+  await sql`delete from outbox`;
+});
+
 test("a fold that waits for a lock does not make the store unwritable", async () => {
   const changes: boolean[] = [];
   const beats = openPool(databaseUrl);

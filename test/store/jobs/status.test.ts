@@ -40,6 +40,25 @@ test("a delivery is overdue once it is due, but not while it waits for a retry o
   assert.deepEqual([settled.overdueS, settled.unroutedTenants], [0, 0]);
 });
 
+test("a paused tenant's deliveries are neither overdue nor unrouted, but are counted", async () => {
+  await sql`insert into tenant (slug, name) values ('quiet', '')`;
+  await sql`select from pause_tenant('quiet', '{""}', null)`;
+  await sql`select from pause_tenant('routed', '{email}', null)`;
+  await sql`
+    insert into outbox (event_id, tenant_id, due_at, reason)
+    select t.slug || n, t.id, service_clock() - interval '1 hour' + case t.slug when 'routed' then interval '2 hours' else '0' end, r.reason
+    from tenant as t join (values
+      ('quiet', 1, null), ('quiet', 2, null), ('routed', 3, 'paused'), ('routed', 4, 'crm failed: http_500; email waiting: paused'),
+      ('routed', 5, 'crm failed: http_500')) as r (slug, n, reason) on r.slug = t.slug`;
+  const { overdueS, unroutedTenants, pauses } = await status();
+  assert.deepEqual([overdueS, unroutedTenants], [0, 0]);
+  assert.deepEqual(pauses, [{ scope: "all", waiting: 2 }, { scope: "email", waiting: 2 }]);
+  await sql`select from resume_tenant('quiet', '{""}')`;
+  await sql`select from resume_tenant('routed', '{email}')`;
+  assert.deepEqual((await status()).pauses, []);
+  await sql`delete from outbox`;
+});
+
 test("with pg_read_all_settings, the disk of a local database is reported", async () => {
   const all = new StatusReader(openPool(databaseUrl), () => Promise.resolve(0));
   await all.runOnce();

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countHeld, listHeld, releaseSubmission } from "../../../src/store/operator/held.ts";
+import { StatusReader } from "../../../src/store/jobs/status.ts";
+import {
+  countHeld,
+  dismissSubmission,
+  listHeld,
+  readHeldCounts,
+  releaseSubmission,
+} from "../../../src/store/operator/held.ts";
+import { readReport } from "../../../src/store/operator/report.ts";
 import { createRole } from "../../support/actions/actions_process.ts";
 import { openPool } from "../../support/pool.ts";
 import { acceptPosts } from "../../support/accept.ts";
+import { ctl } from "../../support/server.ts";
 import { TestEnv } from "../../support/test_env.ts";
 
 const testEnv = await TestEnv.open();
@@ -56,6 +65,29 @@ test("held submissions are paged by ascending score, each once, filtered by tena
     assert.equal((await paged(filter, 10)).length, number);
     assert.deepEqual(await countHeld(pool, filter), { count: number, isMore: false });
   }
+});
+
+test("the counts of the list, ctl, the status and the report agree, with honeypot hits apart", async () => {
+  const { form, key } = await testEnv.formWithKey();
+  await admin`update submission set dismissed_at = now() where verdict <> 'clean'`;
+  for (const verdict of ["spam", "spam", "honeypot", "clean", "spam"]) {
+    await store(verdict, { form, key });
+  }
+  const [dismissed] = await listHeld(pool, { tenantId: null, verdict: "spam", limit: 1, after: null });
+  await dismissSubmission(pool, dismissed?.submissionId as string, "127.0.0.1");
+  const on = { databaseUrl: testEnv.database.url };
+  assert.deepEqual(await readHeldCounts(pool, null), {
+    toReview: { count: 2, isMore: false },
+    honeypotHits: { count: 1, isMore: false },
+  });
+  assert.equal((await ctl(["form", "held"], on)).length, 2);
+  const status = new StatusReader(pool, () => Promise.resolve(0));
+  await status.runOnce();
+  assert.equal(status.current?.held, 2);
+  const since = new Date(Date.now() - 86_400_000).toISOString();
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  const { figures } = await readReport(pool, { since, until, tenant: form.tenant.slug });
+  assert.deepEqual(figures.map(({ held, heldApart }) => [held, heldApart]), [[2, 2]]);
 });
 
 test("concurrent releases release once: one outbox row, one audit row, listeners notified", async () => {
