@@ -347,7 +347,10 @@ test("a tenant's page pauses and resumes its deliveries, each with an audit row"
   const pausing = [["scope", "all"], ["reason", "<b>until Monday"]] as const;
   assert.match((await act(page, `${page}/pause`, pausing)).text, /Paused\. Posts are accepted/);
   const waiting = await testEnv.accept(key);
-  assert.match(await plain(page), /All deliveries are paused : &lt;b&gt;until Monday \. Since .* events? waits?\./);
+  assert.match(
+    await plain(page),
+    /All deliveries are paused : &lt;b&gt;until Monday \. Since .* events? waits?\./,
+  );
   assert.match(await plain("/tenants"), new RegExp(`${tenant.slug} ${tenant.slug} paused `));
   assert.match(await plain("/"), new RegExp(`Paused 1 tenant ${tenant.slug} ; \\d+ events? waits?`));
   assert.match(await plain(`/leads/${waiting}`), /paused : an operator has paused/);

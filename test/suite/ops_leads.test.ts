@@ -128,7 +128,7 @@ test("a form submission is listed with its verdict, and a held one is found by i
   ]);
   // The content's score appears beside the honeypot's verdict wherever a score is shown.
   assert.deepEqual([held.score, held.reasons], [1, ["honeypot_filled"]]);
-  const [listed] = await ctl(["form", "held", "--limit", "1"], { databaseUrl: testEnv.database.url });
+  const [listed] = await ctl(["form", "held", "--honeypot", "--limit", "1"], { databaseUrl: testEnv.database.url });
   assert.deepEqual([listed.submission_id, listed.score, listed.reasons], [spamId, 1, ["honeypot_filled"]]);
   const page = await get(`${ops}/leads/${spamId}`, { localAddress });
   assert.match(page.text, /The hidden field was filled in/);

@@ -169,6 +169,8 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
   await suspended(sql, long, [
     await post(long, { first_name: "Ada", last_name: "Lovelace", phone: "(503) 555-0160" }),
   ]);
+  await sql`select from pause_tenant('acme', '{email}', ${`They move until Monday: ${longWord}`})`;
+  await sql`select from pause_tenant('mizrahi', '{""}', ${hebrew})`;
   await audited(sql, dead as string, held[0] as string);
   await sampled(sql);
   return {
