@@ -224,7 +224,7 @@ test("erase removes a person from every table and leaves all other rows and coun
   assert.ok((await everyValue(testEnv.sql)).some(({ text }) => traces.test(text)));
   assert.equal((await testEnv.sql`select from audit`).length, 0);
 
-  assert.equal((await ctl(["form", "held"], on)).length, 1);
+  assert.equal((await ctl(["form", "held", "--honeypot"], on)).length, 1);
   const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
   assert.deepEqual({ ...one, dry_run: true, ended_at: null }, dry);
   assert.ok(Math.abs(Date.now() - Date.parse(one.ended_at)) < 60_000);
@@ -279,7 +279,7 @@ test("erase removes a person from every table and leaves all other rows and coun
 
   // Erased content cannot return.
   assert.match((await runCtl(["dead", "replay", dead], on)).stderr, /^Not dead/);
-  assert.deepEqual(await ctl(["form", "held"], on), []);
+  assert.deepEqual(await ctl(["form", "held", "--honeypot"], on), []);
   const release = await runCtl(["form", "release", held], on);
   assert.deepEqual([release.code, release.stdout], [1, ""]);
   assert.match(release.stderr, /erased/);

@@ -128,7 +128,9 @@ test("a form submission is listed with its verdict, and a held one is found by i
   ]);
   // The content's score appears beside the honeypot's verdict wherever a score is shown.
   assert.deepEqual([held.score, held.reasons], [1, ["honeypot_filled"]]);
-  const [listed] = await ctl(["form", "held", "--honeypot", "--limit", "1"], { databaseUrl: testEnv.database.url });
+  const [listed] = await ctl(["form", "held", "--honeypot", "--limit", "1"], {
+    databaseUrl: testEnv.database.url,
+  });
   assert.deepEqual([listed.submission_id, listed.score, listed.reasons], [spamId, 1, ["honeypot_filled"]]);
   const page = await get(`${ops}/leads/${spamId}`, { localAddress });
   assert.match(page.text, /The hidden field was filled in/);
@@ -137,7 +139,13 @@ test("a form submission is listed with its verdict, and a held one is found by i
   assert.match(metrics.text, /\nlead_submissions_total\{verdict="honeypot"\} 1\n/);
   const report = await get(`${ops}/v1/report?tenant=${json.leads[0].tenant}`, { localAddress });
   const [row] = report.json.rows;
-  assert.deepEqual([row.kind, row.accepted, row.pending, row.held, row.delivered], ["form", 2, 1, 1, 0]);
+  assert.deepEqual([row.kind, row.accepted, row.pending, row.held_apart, row.delivered], [
+    "form",
+    2,
+    1,
+    1,
+    0,
+  ]);
 });
 
 test("a cursor continues after the last page and is valid for its query only", async () => {
