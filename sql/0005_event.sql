@@ -72,3 +72,27 @@ create index collision_first_at on collision (first_at);
 create index collision_open on collision (id) where other_person and settled_at is null;
 -- Finds the collision that became an event.
 create index collision_accepted on collision (accepted_event_id) where accepted_event_id is not null;
+
+-- Leads that a customer returned. Insert-only: a return credits the lead's cost, and the row that undoes it takes the
+-- credit back. The newest row of an event tells whether the lead is returned (functions/return_lead.sql).
+create table lead_return (
+  id bigint generated always as identity primary key,
+  event_id text collate "C" not null references event,
+  -- As in the event: credits count when the lead was received.
+  key_id int not null,
+  received_at timestamptz not null,
+  reason text check (reason in ('wrong_number', 'duplicate', 'out_of_area', 'not_a_homeowner', 'spam', 'other')),
+  -- May name a person; becomes null with the event's content (remove_content).
+  note text,
+  -- The credit; 0 for a lead without a cost.
+  cents int not null,
+  at timestamptz not null,
+  -- The operator's unverified name, as in audit.claimed.
+  by text not null,
+  -- The return that this row undoes.
+  undoes bigint unique references lead_return,
+  check ((reason is null) = (undoes is not null)),
+  check (case when undoes is null then cents >= 0 else cents <= 0 end)
+);
+create index lead_return_event on lead_return (event_id, id);
+create index lead_return_received_at on lead_return (received_at);

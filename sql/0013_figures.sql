@@ -1,22 +1,24 @@
 -- The data for reports and for the console's plots. It contains no personal data, so it outlives erasures. The checks
 -- prevent callers from lowering a count.
 
--- Counts of refusals, which leave no other record.
+-- Counts of refusals by hour (UTC), which leave no other record.
 create table refusal_total (
-  day date not null,
+  hour timestamptz not null,
   key_id int not null references api_key,
   reason text not null,
   field text not null,
   count bigint not null check (count > 0),
-  primary key (day, key_id, reason, field)
+  primary key (hour, key_id, reason, field)
 );
+-- Finds exposed keys.
+create index refusal_total_exposed on refusal_total (key_id) where reason = 'key_in_url';
 
--- Counts of duplicates, which leave no other record.
+-- Counts of duplicates by hour (UTC), which leave no other record.
 create table duplicate_total (
-  day date not null,
+  hour timestamptz not null,
   key_id int not null references api_key,
   count bigint not null check (count > 0),
-  primary key (day, key_id)
+  primary key (hour, key_id)
 );
 
 -- Counts of events by hour of acceptance (UTC) and key (roll_up_hours).

@@ -101,10 +101,9 @@ grant usage on schema actions to lead_actions;
 -- For the service's lookups and the console.
 grant select on
   event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
-  hour_total, hour_rolled, post_log, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
+  lead_return, campaign, campaign_spend, hour_total, hour_rolled, post_log, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
 grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, paused_at, pause_reason, is_delivering, created_at) on tenant to lead_service;
-grant select (id, slug) on campaign to lead_service;
 grant select (
   id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
   limit_per_minute, limit_burst, limit_until
@@ -119,7 +118,7 @@ grant execute on function
   forget_tombstones, wake_waiting_events,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, route_states, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
-  console_mark_spam, learn_spam, console_pause_tenant, console_resume_tenant,
+  console_mark_spam, console_return_lead, learn_spam, console_pause_tenant, console_resume_tenant,
   console_confirm_area, console_accept_collision, console_dismiss_collision, held_link, release_held_link
 to lead_service;
 

@@ -6,12 +6,12 @@ language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
-  insert into refusal_total as t (day, key_id, reason, field, count)
-  select (service_clock() at time zone 'UTC')::date, r.key_id, r.reason, r.field, sum(r.count)
+  insert into refusal_total as t (hour, key_id, reason, field, count)
+  select date_trunc('hour', service_clock(), 'UTC'), r.key_id, r.reason, r.field, sum(r.count)
   from unnest(p_key_id, p_reason, p_field, p_count) as r (key_id, reason, field, count)
   group by 1, 2, 3, 4
   order by 1, 2, 3, 4
-  on conflict (day, key_id, reason, field) do update set count = t.count + excluded.count;
+  on conflict (hour, key_id, reason, field) do update set count = t.count + excluded.count;
 
   -- Rows are locked in the order of disable_tenant(), to prevent deadlocks.
   with used as (

@@ -16,10 +16,10 @@ as $$
   with folded as (
     delete from campaign_charge
     where ctid in (select ctid from campaign_charge for update skip locked)
-    returning campaign_id, cents
+    returning campaign_id, cents, credit_cents
   )
-  insert into campaign_charge (campaign_id, cents)
-  select campaign_id, sum(cents) from folded group by campaign_id;
+  insert into campaign_charge (campaign_id, cents, credit_cents)
+  select campaign_id, sum(cents), sum(credit_cents) from folded group by campaign_id;
 
   with folded as (
     delete from unknown_area_seen

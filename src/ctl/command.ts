@@ -32,6 +32,8 @@ export interface Reply {
   readonly json: unknown;
   /** The text output, in which stored text is already escaped. */
   readonly text: string;
+  /** Printed piece by piece instead of `text`, while the store is open, so that a long text needs little memory. */
+  readonly chunks?: AsyncIterable<string>;
   /** Printed to stderr if the command succeeded but may not have done what you meant. */
   readonly warning?: string | undefined;
   /** Whether the command ran and found failures; the exit status is then 1. */

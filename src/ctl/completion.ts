@@ -57,7 +57,7 @@ function candidates(commands: readonly Command[], line: readonly string[]): read
 
 /** Returns the literal alternatives in a placeholder such as `intake|forms`. */
 function alternatives(name: string): string[] {
-  return name.split("|").filter((word) => /^[a-z][a-z0-9-]*$/.test(word));
+  return name.split("|").filter((word) => /^[a-z][a-z0-9_-]*$/.test(word));
 }
 
 /** Whether a positional argument is the slug of an existing tenant. */

@@ -34,6 +34,7 @@ import { crmWaitTexts } from "#src/store/operator/route_states.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
 import { type DuplicatePost, duplicateText, readDuplicates } from "#src/store/operator/post_log.ts";
 import type { Pool } from "#src/store/pool.ts";
+import { returnPairs } from "./lead_return.ts";
 import { listCommand } from "./list.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
@@ -150,6 +151,7 @@ const list = listCommand({
     "TENANT": (lead) => lead.tenant,
     "SOURCE": (lead) => lead.source,
     "DELIVERY": (lead) => lead.state,
+    "RETURNED": (lead) => lead.returned?.reason ?? "",
     "FLAGS": (lead) => lead.flags.join(", "),
   },
   json: (lead) => ({ ...summaryJson(lead), delivery: { state: lead.state } }),
@@ -291,6 +293,7 @@ export function eventText(
       ["Source", event.source],
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
+      ...returnPairs(event),
       ...relatedEventPairs(event),
       ...verdictPairs(event, lessons),
       ["Delivery", event.delivery.state],

@@ -2,7 +2,7 @@
 
 import type { Pool } from "#src/store/pool.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
-import { findTenant } from "#src/store/operator/tenants.ts";
+import { findTenant, type FoundTenant } from "#src/store/operator/tenants.ts";
 import { type Command, type Input, Refused } from "./command.ts";
 import { type Columns, table } from "./terminal.ts";
 import { parseCount } from "./values.ts";
@@ -21,10 +21,7 @@ export function noSuchTenant(slug: string): Refused {
  *
  * @throws {Refused} if there is none
  */
-export async function requireTenant(
-  pool: Pool,
-  slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean }> {
+export async function requireTenant(pool: Pool, slug: string): Promise<FoundTenant> {
   const tenant = await findTenant(pool, slug);
   if (tenant === null) throw noSuchTenant(slug);
   return tenant;

@@ -29,10 +29,12 @@ import { explainFailure } from "./failure.ts";
 import { formCommands } from "./form.ts";
 import { keyCommands } from "./key.ts";
 import { leadCommands } from "./lead.ts";
+import { leadReturnCommand } from "./lead_return.ts";
 import { planCommands } from "./plan.ts";
 import { restoredCommands } from "./restored.ts";
 import { crmCommands } from "./recipe.ts";
 import { routeCommands } from "./route.ts";
+import { statementCommand } from "./statement.ts";
 import { campaignCommands, tenantCommands } from "./tenant.ts";
 import { renderJson, safe } from "./terminal.ts";
 import { vocabularyCommands } from "./vocabulary.ts";
@@ -109,9 +111,11 @@ function allCommands(context: CommandContext): readonly Command[] {
     ...routeCommands(context),
     ...crmCommands,
     ...campaignCommands,
+    statementCommand,
     ...keyCommands,
     ...vocabularyCommands,
     ...leadCommands,
+    leadReturnCommand,
     ...formCommands,
     ...deadCommands,
     ...collisionCommands,
@@ -173,8 +177,8 @@ async function runCommand(
 }
 
 function toOutcome(reply: Reply, { json }: Input): Outcome {
-  const stdout = json ? renderJson(reply.json) : reply.text;
-  return { status: reply.hasFailures === true ? 1 : 0, stdout, stderr: reply.warning };
+  const stdout = reply.chunks !== undefined ? {} : { stdout: json ? renderJson(reply.json) : reply.text };
+  return { status: reply.hasFailures === true ? 1 : 0, ...stdout, stderr: reply.warning };
 }
 
 /**
@@ -186,7 +190,9 @@ function withStore(context: CommandContext, run: (pool: Pool) => Promise<Reply>)
     const databaseUrl = databaseAddress(context);
     const pool = openAdminPool(databaseUrl, accountName());
     try {
-      return await run(pool);
+      const reply = await run(pool);
+      for await (const chunk of reply.chunks ?? []) await print(chunk);
+      return reply;
     } catch (error) {
       const explanation = explainFailure(error, databaseUrl);
       throw explanation === null ? error : new Refused(explanation, { cause: error });
@@ -194,6 +200,11 @@ function withStore(context: CommandContext, run: (pool: Pool) => Promise<Reply>)
       await pool.close();
     }
   };
+}
+
+/** Prints a text, and waits until the reader has taken it. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }
 
 /** Returns the account and the machine for the audit, because several people may share a database role. */

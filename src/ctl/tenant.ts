@@ -292,12 +292,15 @@ const listCampaignsCommand = listCommand({
   words: "campaign list",
   isTenantScoped: true,
   summary: "List the campaigns and their costs",
+  notes: "CREDIT is for leads that ctl lead return has returned; NET is GROSS without it.",
   prepare: () => (pool, { tenantId }) => listCampaigns(pool, tenantId),
   empty: "No campaigns; ctl campaign add SLUG --tenant SLUG adds one.",
   columns: {
     "TENANT": (campaign) => campaign.tenant,
     "CAMPAIGN": (campaign) => campaign.campaign,
-    ">SPENT": (campaign) => dollars(campaign.spendCents),
+    ">GROSS": (campaign) => dollars(campaign.spendCents),
+    ">CREDIT": (campaign) => dollars(campaign.creditCents),
+    ">NET": (campaign) => dollars(campaign.netCents),
     "CREATED (UTC)": (campaign) => shortTime(campaign.createdAt),
   },
 });

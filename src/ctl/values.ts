@@ -4,6 +4,7 @@
  */
 
 import { parseDurationMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
+import { eventIdLength } from "#src/contract/event_id.ts";
 import { UsageError } from "./command.ts";
 
 interface TimeOptions {
@@ -59,6 +60,18 @@ export function parseId(text: string, listCommand: string): string {
   // The message does not echo the text, which could be a key pasted by mistake.
   if (!/^\d{1,18}$/.test(text)) throw new UsageError(`ID must be a number, as shown by ${listCommand}`);
   return String(BigInt(text));
+}
+
+const eventIdPattern = new RegExp(`^[0-9a-f]{${eventIdLength}}$`);
+
+/** Parses the id of an event. */
+export function parseEventId(text: string): string {
+  if (!eventIdPattern.test(text)) {
+    throw new UsageError(
+      `EVENT_ID must be ${eventIdLength} digits 0-9 and letters a-f, as shown by ctl lead list: ${text}`,
+    );
+  }
+  return text;
 }
 
 /** Whether a text is a well-formed slug. */

@@ -39,3 +39,28 @@ export class BytesSource extends Source {
 
   cancel(): void {}
 }
+
+/** Streams texts as UTF-8, each as one chunk, which must not be empty. */
+export class TextSource extends Source {
+  readonly #texts: AsyncGenerator<string>;
+  readonly #encoder = new TextEncoder();
+  #isCanceled = false;
+
+  constructor(texts: AsyncGenerator<string>) {
+    super();
+    this.#texts = texts;
+  }
+
+  next(sink: Sink): void {
+    this.#texts.next().then(({ done, value }) => {
+      if (this.#isCanceled) return;
+      if (done) sink.end();
+      else sink.chunk(this.#encoder.encode(value));
+    }, (error) => this.#isCanceled || sink.fail(error));
+  }
+
+  cancel(): void {
+    this.#isCanceled = true;
+    void this.#texts.return(undefined);
+  }
+}

@@ -142,3 +142,29 @@ function normalizeOffset(offset: string): string {
     (_, sign, hours, minutes) => `${sign || "+"}${hours}:${minutes}`,
   );
 }
+
+const monthPattern = /^2\d{3}-(?:0[1-9]|1[0-2])$/;
+
+/** Returns the month that is `count` months after a month such as `2026-11`. */
+export function monthAfter(month: string, count: number): string {
+  const start = new Date(`${month}-01`);
+  start.setUTCMonth(start.getUTCMonth() + count);
+  return start.toISOString().slice(0, 7);
+}
+
+/** Returns the local month of an instant, such as `2026-11`. */
+export function monthOf(atMs: number, zone: TimeZone): string {
+  return zone.at(atMs).day.slice(0, 7);
+}
+
+/**
+ * Returns the bounds of a month such as `2026-11` in a time zone, as ISO 8601 in UTC; `null` if the text is not a month, or
+ * before 2000. A month begins when its first day does: at the first of two midnights, or where a midnight was skipped.
+ */
+export function monthBounds(month: string, zone: TimeZone): { since: string; until: string } | null {
+  if (!monthPattern.test(month)) return null;
+  const [since, until] = [month, monthAfter(month, 1)].map((start) =>
+    new Date(zone.instantsOf(Date.parse(`${start}-01`))[0]).toISOString()
+  ) as [string, string];
+  return { since, until };
+}

@@ -69,6 +69,8 @@ const statusGauges: Partial<
   lead_delivery_paused: (status) => sumPaused(status, () => 1),
   lead_delivery_paused_events: (status) => sumPaused(status, ({ waiting }) => waiting),
   lead_submissions_held: ({ held }) => held,
+  lead_campaign_spend_cents: ({ spendCents }) => spendCents,
+  lead_campaign_credit_cents: ({ creditCents }) => creditCents,
   lead_sources_silent: ({ silentSources }) => silentSources,
   lead_database_connections: ({ connections }) => connections,
   lead_database_connections_max: ({ connectionsMax }) => connectionsMax,

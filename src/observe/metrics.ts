@@ -85,6 +85,12 @@ export const serviceMetrics = {
   lead_submissions_held: gauge(
     "Held submissions to review, honeypot hits apart, across all processes; at most 10,000.",
   ),
+  lead_campaign_spend_cents: gauge(
+    "Cost of all leads posted with a campaign's key, across all processes, in US cents.",
+  ),
+  lead_campaign_credit_cents: gauge(
+    "The part of lead_campaign_spend_cents that was credited for returned leads.",
+  ),
   lead_commit_duration_seconds: histogram("Duration of a batch's commit, from the statement to its outcome."),
   lead_commit_batch_entries: histogram("Posts in one commit."),
   lead_commit_failures_total: counter("Commits that failed or whose outcome is unknown."),

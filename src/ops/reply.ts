@@ -2,6 +2,7 @@
 
 import type { Reply } from "../http/exchange.ts";
 import { noStore } from "../http/reply.ts";
+import type { Source } from "../http/source.ts";
 
 /**
  * The headers of every data response. They forbid caching, content sniffing and embedding by other origins, and suppress
@@ -20,7 +21,7 @@ export function jsonReply(status: number, body: string): Reply {
 }
 
 /** Returns a text response; `headers` must include `Content-Type`. */
-export function textReply(body: string, headers: Readonly<Record<string, string>>): Reply {
+export function textReply(body: string | Source, headers: Readonly<Record<string, string>>): Reply {
   return { status: 200, headers: { ...dataHeaders, ...headers }, body };
 }
 

@@ -1,11 +1,14 @@
 /** `GET /v1/report`: counts of accepted, delivered and refused leads and submissions by tenant, source and day. */
 
 import { flagNames } from "../contract/fields.ts";
+import { type Cell, csvText } from "../http/csv.ts";
 import type { Handler } from "../http/exchange.ts";
 import { InvalidParameter, Parameters, requireTimeRange } from "./parameters.ts";
 import { jsonReply, textReply } from "./reply.ts";
+import { readReport, type ReportPeriod } from "../store/operator/report.ts";
 import {
   invalidFields,
+  ofSource,
   refusalText,
   refusedPosts,
   type Report,
@@ -14,40 +17,8 @@ import {
   sourceKey,
   type SourceName,
   sumOf,
-} from "./report_rows.ts";
-import { readReport } from "../store/operator/report.ts";
+} from "../store/operator/report_rows.ts";
 import type { Pool } from "../store/pool.ts";
-
-/** The value of a cell; `null` for an empty cell. */
-type Cell = string | number | null;
-
-// The characters with which a spreadsheet formula can start, including the full-width ones.
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-// In some locales, spreadsheets split cells at semicolons or tabs, and ignore quotes in the middle of a line.
-const cellSeparator = /[;\t][ \t]*/g;
-const formulaSign = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
-const needsQuotes = /[",\r\n]/;
-
-/**
- * Renders rows as CSV, with CRLF after each row.
- *
- * Chosen: an apostrophe before text that a spreadsheet would interpret as a formula, because labels and terms are untrusted;
- * numbers are written unchanged.
- */
-export function csvText(rows: readonly (readonly Cell[])[]): string {
-  return rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
-}
-
-function cellText(cell: Cell): string {
-  if (cell === null) return "";
-  if (typeof cell === "number") return String(cell);
-  const text = (formula.test(cell) ? `'${cell}` : cell).replaceAll(
-    cellSeparator,
-    (match, offset: number, source: string) =>
-      formulaSign.test(source.charAt(offset + match.length)) ? `${match}'` : match,
-  );
-  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 const dayMs = 86_400_000;
 const daysDefault = 7;
@@ -67,11 +38,12 @@ export interface ReportParts {
 export function reportHandler({ pool, now }: ReportParts): Handler {
   return async (exchange) => {
     const { query } = exchange;
-    const parameters = new Parameters(query, ["since", "until", "tenant", "format"]);
+    const parameters = new Parameters(query, ["since", "until", "tenant", "source", "format"]);
     const format = parameters.oneOf("format", ["json", "csv"]) ?? acceptedFormat(exchange.header("accept"));
     const days = readDays(parameters, now());
     const tenant = parameters.text("tenant");
-    const report = reportRows(await readReport(pool, { ...days, tenant }));
+    const data = await readReport(pool, { ...days, periods: utcDays(days), tenant });
+    const report = reportRows({ ...data, sources: ofSource(data.sources, parameters.text("source")) });
     if (format === "csv") return csvReply(report, days);
     return jsonReply(200, JSON.stringify({ ...days, ...report }));
   };
@@ -101,6 +73,14 @@ function readDays(parameters: Parameters, now: Date): Days {
   return { since: new Date(startMs).toISOString(), until: new Date(endMs).toISOString() };
 }
 
+function utcDays({ since, until }: Days): ReportPeriod[] {
+  const count = (Date.parse(until) - Date.parse(since)) / dayMs;
+  return Array.from({ length: count }, (_, index) => {
+    const start = new Date(Date.parse(since) + index * dayMs).toISOString();
+    return { name: start.slice(0, 10), since: start };
+  });
+}
+
 const dayOf = (ms: number) => Math.floor(ms / dayMs) * dayMs;
 
 /** The columns between `kind` and `last_accepted_at`. */
@@ -113,7 +93,10 @@ const columns: Readonly<Record<string, (row: ReportRow) => Cell>> = {
   refused_by_field_and_reason: ({ refused }) =>
     refused.map((refusal) => `${refusalText(refusal)}: ${refusal.count}`).join("; "),
   ...Object.fromEntries(flagNames.map((flag) => [flag, ({ flags }: ReportRow) => flags[flag] ?? 0])),
+  returned: (row) => row.returned,
   spend_cents: (row) => row.spend_cents,
+  credit_cents: (row) => row.credit_cents,
+  net_cents: (row) => row.net_cents,
   delivered: (row) => row.delivered,
   pending: (row) => row.pending,
   dead: (row) => row.dead,

@@ -10,6 +10,7 @@ import { leadsHandler } from "./leads.ts";
 import { InvalidParameter } from "./parameters.ts";
 import { jsonReply, opsError, textReply } from "./reply.ts";
 import { reportHandler, type ReportParts } from "./report.ts";
+import { statementHandler } from "./statement.ts";
 import { Unavailable } from "../store/pool.ts";
 
 /** The dependencies of `/metrics` and `/debug/vars`. */
@@ -48,6 +49,7 @@ export function opsRouter(parts: OpsParts): Router {
   })
     .get("/v1/leads", withErrors(leadsHandler(parts.console.pool)))
     .get("/v1/report", withErrors(reportHandler(parts.report)))
+    .get("/v1/statement", withErrors(statementHandler(parts.console.pool)))
     .get("/metrics", metricsHandler(parts.metrics))
     .get("/debug/vars", debugVarsHandler(parts.metrics));
   addConsole(router, parts.console);

@@ -10,7 +10,7 @@ import type { Observe } from "../observe/observation.ts";
 import { learner } from "../forms/learning.ts";
 import type { Lessons } from "../forms/spam/model.ts";
 import { Sampler } from "../observe/sampler.ts";
-import { sourceRows } from "../ops/report_rows.ts";
+import { sourceRows } from "../store/operator/report_rows.ts";
 import type { Config } from "../settings/config.ts";
 import { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import { Retention } from "../store/jobs/retention.ts";

@@ -138,11 +138,11 @@ function summaryCell({ kind, lead, submission }: StoredEvent): Markup {
 }
 
 /** Renders the delivery state and its reason. */
-function stateCell({ delivery }: StoredEvent): Markup {
+function stateCell({ delivery, returned }: StoredEvent): Markup {
   const reason = delivery.state === "pending" || delivery.state === "dead" ? delivery.reason : null;
   return markup`${badge(delivery.state)}${
     reason !== null && markup`<br><span class="quiet">${safeText(reason)}</span>`
-  }`;
+  }${returned !== null && markup`<br>${badge("returned")}`}`;
 }
 
 const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the last 7 days"], [

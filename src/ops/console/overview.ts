@@ -9,7 +9,7 @@ import { type Pause, readPauses } from "../../store/operator/pauses.ts";
 import { readSuspendedRoutes } from "../../store/operator/route_states.ts";
 import { readSourceActivity } from "../../store/operator/report.ts";
 import { Unavailable } from "../../store/pool.ts";
-import { sourceRows } from "../report_rows.ts";
+import { sourceRows } from "../../store/operator/report_rows.ts";
 import type { Context } from "./context.ts";
 import { type RangeName, ranges, renderHistory } from "./history.ts";
 import { type ConsolePage, table } from "./layout.ts";

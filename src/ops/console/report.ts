@@ -1,81 +1,75 @@
 /** `/report`: counts and costs by source and by day. */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { readReport } from "../../store/operator/report.ts";
-import { Unavailable } from "../../store/pool.ts";
+import { monthAfter, monthOf, TimeZone } from "../../http/time_zone.ts";
+import { readReport, type ReportPeriod } from "../../store/operator/report.ts";
 import {
+  type Figures,
   invalidFields,
+  ofSource,
   refusalText,
   refusedPosts,
   type ReportRow,
   reportRows,
   sumOf,
-} from "../report_rows.ts";
+  sumRows,
+} from "../../store/operator/report_rows.ts";
+import { Unavailable } from "../../store/pool.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
-import { parseQuery, queryString, selectedTenant, tenantSelect } from "./request.ts";
-import {
-  formatCents,
-  formatCount,
-  formatMs,
-  localTime,
-  type PageClock,
-  pluralize,
-  safeText,
-} from "./text.ts";
+import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
+import { formatCents, formatCount, formatMs, type PageClock, pluralize, safeText } from "./text.ts";
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-const dayRanges = {
-  "today": { days: 1, text: "today" },
-  "7d": { days: 7, text: "the last 7 days" },
-  "30d": { days: 30, text: "the last 30 days" },
+const dayMs = 86_400_000;
+const ranges = {
+  "today": "today",
+  "7d": "the last 7 days",
+  "30d": "the last 30 days",
+  "month": "this month",
+  "last_month": "last month",
 } as const;
-export type DayRange = keyof typeof dayRanges;
-// The CSV lists all reasons.
-const reasonsNamedMax = 3;
+export type ReportRange = keyof typeof ranges;
 
-export async function reportPage({ parts, query, clock: { nowMs, zone } }: Context): Promise<ConsolePage> {
-  const form = parseQuery(query, ["range", "tenant"]);
-  const range = form.oneOf("range", Object.keys(dayRanges) as DayRange[]) ?? "7d";
+export async function reportPage({ parts, query, clock }: Context): Promise<ConsolePage> {
+  const form = parseQuery(query, ["range", "tenant", "source"]);
+  const range = form.oneOf("range", Object.keys(ranges) as ReportRange[]) ?? "7d";
   const tenant = await selectedTenant(parts.pool, form);
-  const { sinceMs, untilMs } = rangeBounds(range, { nowMs, zone });
-  const since = new Date(sinceMs).toISOString();
-  const data = await readReport(parts.pool, {
-    since,
-    until: new Date(untilMs).toISOString(),
-    tenant: tenant.slug,
-  });
-  const rows = reportRows(data, () => "").rows;
+  const source = form.text("source");
+  const isMonth = range === "month" || range === "last_month";
+  const zone = isMonth && tenant.slug !== null ? new TimeZone(tenant.timeZone) : clock.zone;
+  const span = rangeSpan(range, { nowMs: clock.nowMs, zone });
+  const data = await readReport(parts.pool, { ...span, tenant: tenant.slug });
+  const shown = { ...data, sources: ofSource(data.sources, source) };
+  const rows = reportRows(shown, () => "").rows;
   const csv = queryString({
-    since: since.slice(0, 10),
-    until: new Date(Math.ceil(untilMs / dayMs) * dayMs).toISOString().slice(0, 10),
+    since: span.since.slice(0, 10),
+    until: new Date(Math.ceil(Date.parse(span.until) / dayMs) * dayMs).toISOString().slice(0, 10),
     tenant: tenant.slug,
+    source,
     format: "csv",
   });
   return {
     title: "Report",
     body: markup`<h1>Report</h1>
-<p>Posts accepted ${dayRanges[range].text}, and their current state. ${
-      isUtcMidnight(sinceMs)
-        ? "Days are UTC days."
-        : `Today began at ${
-          localTime(sinceMs, zone)
-        } in ${zone.name}. Duplicates and refusals are counted by UTC day,
-here since ${since.slice(0, 10)}. The CSV counts everything by UTC day.`
-    }</p>
+<p>Posts accepted ${
+      ranges[range]
+    }, and their current state. Days and months begin at midnight in ${zone.name}${
+      zone.name !== "UTC" && "; the CSV has UTC days"
+    }. Credits are for leads that were returned, whenever that was.</p>
 <form class="filters" method="get" action="/report">
-${
-      select("range", Object.entries(dayRanges).map(([name, { text }]) => [name, text] as const), {
-        label: "Days",
-        selected: range,
-      })
-    }
-${await tenantSelect(parts.pool, tenant.slug)}<div><button class="main">Show</button></div></form>
+${select("range", Object.entries(ranges), { label: "Days", selected: range })}
+${await tenantSelect(parts.pool, tenant.slug)}${
+      sourceSelect(data.sources.map(({ source: label }) => label), source)
+    }<div><button class="main">Show</button></div></form>
 <h2>By source</h2>
 ${sourceTable(rows)}
-<p><a class="button" href="/v1/report${csv}">Download as CSV, by day</a></p>
-${dayRanges[range].days > 1 && rows.length > 0 && markup`<h2>By day</h2>${dayTable(reportRows(data).rows)}`}`,
+<div class="row"><a class="button" href="/v1/report${csv}">Download as CSV, by day</a>${
+      isMonth && tenant.slug !== null &&
+      markup`<a class="button" href="/console/statement${
+        queryString({ tenant: tenant.slug, month: span.periods[0]?.name.slice(0, 7) ?? "", source })
+      }">Statement of the month</a>`
+    }</div>
+${span.periods.length > 1 && rows.length > 0 && markup`<h2>By day</h2>${dayTable(reportRows(shown).rows)}`}`,
   };
 }
 
@@ -85,20 +79,14 @@ const totalsDeadlineMs = 3_000;
 /** Renders the report's totals with a link to the report; `null` if the store is unavailable or too slow. */
 export async function reportTotals(
   { parts, clock }: Pick<Context, "parts" | "clock">,
-  range: DayRange,
+  range: ReportRange,
 ): Promise<Markup | null> {
-  const { sinceMs, untilMs } = rangeBounds(range, clock);
-  const [since, until] = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
+  const { since, until } = rangeSpan(range, clock);
   try {
-    const data = await readReport(parts.pool, {
-      since,
-      until,
-      tenant: null,
-      deadlineMs: totalsDeadlineMs,
-    });
+    const data = await readReport(parts.pool, { since, until, tenant: null, deadlineMs: totalsDeadlineMs });
     const totals = sumRows(reportRows(data, () => "").rows);
     const refusals = refusedPosts(totals);
-    return markup`<a href="/report?range=${range}">Report for ${dayRanges[range].text}</a>: ${
+    return markup`<a href="/report?range=${range}">Report for ${ranges[range]}</a>: ${
       formatCount(totals.accepted)
     } accepted, ${formatCount(totals.delivered)} delivered, ${pluralize(sumOf(refusals), "post")} refused${
       totals.refused.length > refusals.length &&
@@ -110,22 +98,24 @@ export async function reportTotals(
   }
 }
 
-/**
- * Returns the bounds of a range. Today is the day in the operator's time zone, with its start rounded down to a full UTC
- * hour; longer ranges are whole UTC days, as in the CSV.
- */
-function rangeBounds(range: DayRange, { nowMs, zone }: PageClock): { sinceMs: number; untilMs: number } {
-  if (range === "today") {
-    const midnight = Math.floor((nowMs + zone.offsetMs(nowMs)) / dayMs) * dayMs;
-    const [sinceMs] = zone.instantsOf(midnight);
-    const [untilMs] = zone.instantsOf(midnight + dayMs);
-    return { sinceMs: Math.floor(sinceMs / hourMs) * hourMs, untilMs };
+/** Returns a range's days in the clock's time zone, with the bounds of the range. */
+function rangeSpan(range: ReportRange, { nowMs, zone }: PageClock) {
+  const today = Date.parse(zone.at(nowMs).day);
+  const month = monthAfter(monthOf(nowMs, zone), range === "last_month" ? -1 : 0);
+  // Local midnights, as if they were UTC.
+  const [firstMs, endMs] = range === "month" || range === "last_month"
+    ? [Date.parse(`${month}-01`), Date.parse(`${monthAfter(month, 1)}-01`)]
+    : [today - ({ today: 0, "7d": 6, "30d": 29 }[range]) * dayMs, today + dayMs];
+  const periods: ReportPeriod[] = [];
+  for (let midnightMs = firstMs; midnightMs <= endMs; midnightMs += dayMs) {
+    periods.push({
+      name: new Date(midnightMs).toISOString().slice(0, 10),
+      since: new Date(zone.instantsOf(midnightMs)[0]).toISOString(),
+    });
   }
-  const untilMs = Math.floor(nowMs / dayMs) * dayMs + dayMs;
-  return { sinceMs: untilMs - dayRanges[range].days * dayMs, untilMs };
+  const { since: until } = periods.pop() as ReportPeriod;
+  return { since: periods[0]?.since ?? until, until, periods };
 }
-
-const isUtcMidnight = (atMs: number) => atMs % dayMs === 0;
 
 function sourceTable(rows: readonly ReportRow[]): Markup {
   const total = sumRows(rows);
@@ -134,19 +124,21 @@ function sourceTable(rows: readonly ReportRow[]): Markup {
       "Tenant and source",
       ">Accepted",
       ">Delivered",
-      ">Waiting",
-      ">Dead",
-      ">Held",
+      ">Open",
       ">Duplicates",
-      ">Collisions",
-      ">Refused posts",
-      ">Invalid fields",
-      ">Spend",
-      ">Median time to delivery",
+      ">Refused",
+      ">Returned",
+      ">Gross",
+      ">Credit",
+      ">Net",
     ],
     [
-      ...rows.map((row) => ({ cells: [sourceLink(row), ...figureCells(row), medianText(row)] })),
-      ...(rows.length > 1 ? [{ cells: [markup`<strong>All</strong>`, ...figureCells(total), "–"] }] : []),
+      ...rows.map((row) => ({
+        cells: [markup`${sourceLink(row)}${details(row, row.seconds_to_delivery)}`, ...figureCells(row)],
+      })),
+      ...(rows.length > 1
+        ? [{ cells: [markup`<strong>All</strong>${details(total, null)}`, ...figureCells(total)] }]
+        : []),
     ],
     { label: "By source", empty: markup`No posts in this period.` },
   );
@@ -159,76 +151,64 @@ function sourceLink({ tenant, source, kind }: ReportRow): Markup {
 }
 
 function figureCells(row: Figures): (string | Markup)[] {
-  const { accepted, delivered, pending, dead, held, held_apart: apart, duplicates, collisions } = row;
+  const { accepted, delivered, pending, dead, held, held_apart: apart, duplicates, collisions, returned } =
+    row;
+  const open = [
+    pending > 0 && markup`${formatCount(pending)} waiting`,
+    dead > 0 && markup`<a href="/dead">${formatCount(dead)} dead</a>`,
+    held > 0 && markup`<a href="/held">${formatCount(held)} held</a>`,
+    apart > 0 && markup`<span class="quiet">${formatCount(apart)} held apart</span>`,
+  ].filter((part) => part !== false);
   return [
-    ...[accepted, delivered, pending].map(formatCount),
-    dead === 0 ? "0" : markup`<a href="/dead">${formatCount(dead)}</a>`,
-    markup`${held === 0 ? "0" : markup`<a href="/held">${formatCount(held)}</a>`}${
-      apart > 0 && markup`<br><span class="quiet">apart: ${formatCount(apart)}</span>`
+    formatCount(accepted),
+    formatCount(delivered),
+    open.length === 0
+      ? "0"
+      : markup`${open.map((part, index) => markup`${index > 0 && markup`<br>`}${part}`)}`,
+    markup`${formatCount(duplicates)}${
+      collisions > 0 && markup`<br><a href="/collisions">${pluralize(collisions, "collision")}</a>`
     }`,
-    formatCount(duplicates),
-    collisions === 0 ? "0" : markup`<a href="/collisions">${formatCount(collisions)}</a>`,
-    refusalCell(refusedPosts(row)),
-    refusalCell(invalidFields(row)),
-    formatCents(row.spend_cents),
+    formatCount(sumOf(refusedPosts(row))),
+    formatCount(returned),
+    ...[row.spend_cents, row.credit_cents, row.net_cents].map(formatCents),
   ];
 }
 
-function refusalCell(refusals: ReportRow["refused"]): Markup {
-  const mainReasons = refusals.toSorted((a, b) => b.count - a.count).slice(0, reasonsNamedMax);
-  return markup`${formatCount(sumOf(refusals))}${
-    mainReasons.map((refusal) =>
-      markup`<br><span class="quiet">${refusalText(refusal)}: ${formatCount(refusal.count)}</span>`
+/** Renders the reasons for refusals and the time to delivery, folded; empty if there are neither. */
+function details(row: Pick<ReportRow, "refused">, seconds: ReportRow["seconds_to_delivery"]): Markup {
+  const lists = [["refused post", refusedPosts(row)], ["invalid field", invalidFields(row)]] as const;
+  if (row.refused.length === 0 && seconds === null) return markup``;
+  return markup`<details><summary>${row.refused.length > 0 ? "Refusals and times" : "Times"}</summary>${
+    lists.map(([noun, refusals]) =>
+      refusals.length > 0 && markup`${pluralize(sumOf(refusals), noun)}<ul>${
+        refusals.toSorted((a, b) => b.count - a.count).map((refusal) =>
+          markup`<li>${refusalText(refusal)}: ${formatCount(refusal.count)}</li>`
+        )
+      }</ul>`
     )
-  }${refusals.length > mainReasons.length && markup`<br><span class="quiet">and others</span>`}`;
-}
-
-function medianText({ seconds_to_delivery: seconds }: ReportRow): string {
-  return seconds === null ? "–" : formatMs(Math.round(seconds.median * 1_000));
+  }${
+    seconds !== null &&
+    markup`Time to delivery: ${formatMs(Math.round(seconds.median * 1_000))} median, ${
+      formatMs(Math.round(seconds.p95 * 1_000))
+    } for 95%`
+  }</details>`;
 }
 
 function dayTable(rows: readonly ReportRow[]): Markup {
   const days = [...Map.groupBy(rows, ({ day }) => day)];
   return table(
-    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused posts", ">Spend"],
+    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused", ">Returned", ">Gross", ">Net"],
     days.map(([day, dayRows]) => {
       const totals = sumRows(dayRows);
-      const { accepted, delivered, dead, spend_cents: cents } = totals;
+      const { accepted, delivered, dead, returned } = totals;
       return {
         cells: [
           day,
-          ...[accepted, delivered, dead, sumOf(refusedPosts(totals))].map(formatCount),
-          formatCents(cents),
+          ...[accepted, delivered, dead, sumOf(refusedPosts(totals)), returned].map(formatCount),
+          ...[totals.spend_cents, totals.net_cents].map(formatCents),
         ],
       };
     }),
     { label: "By day", empty: markup`No posts in this period.` },
   );
-}
-
-const summedColumns = [
-  "accepted",
-  "delivered",
-  "pending",
-  "dead",
-  "held",
-  "held_apart",
-  "duplicates",
-  "collisions",
-  "spend_cents",
-] as const satisfies readonly (keyof ReportRow)[];
-
-type Figures = Readonly<Record<typeof summedColumns[number], number>> & Pick<ReportRow, "refused">;
-
-function sumRows(rows: readonly ReportRow[]): Figures {
-  const reasons = Map.groupBy(rows.flatMap(({ refused }) => refused), refusalText);
-  return {
-    ...Object.fromEntries(
-      summedColumns.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
-    ) as Record<typeof summedColumns[number], number>,
-    refused: [...reasons.values()].map((same) => ({
-      ...(same[0] as ReportRow["refused"][number]),
-      count: same.reduce((sum, one) => sum + one.count, 0),
-    })),
-  };
 }

@@ -8,8 +8,8 @@ import { isSameOrigin } from "../../http/target.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
 import { Parameters } from "../parameters.ts";
 import { pageHeaders, RefusedPage, select } from "./layout.ts";
-import { pluralize } from "./text.ts";
-import { findTenant, listTenants } from "../../store/operator/tenants.ts";
+import { isPlain, pluralize } from "./text.ts";
+import { findTenant, type FoundTenant, listTenants } from "../../store/operator/tenants.ts";
 import type { Pool } from "../../store/pool.ts";
 
 /** Matches the id of an event or submission. */
@@ -108,6 +108,7 @@ type ActionPath =
   | "/dead/replay-all"
   | "/leads/send-again"
   | "/leads/mark-spam"
+  | "/leads/return"
   | "/held/review"
   | "/collisions/settle"
   | "/vocabulary/add"
@@ -201,6 +202,8 @@ const successNotes = {
     `${pluralize(n, "submission")} dismissed: still held, but no longer on this list.`,
   spam_marked: () => "Saved. The spam score learns from it within seconds.",
   sent_again: () => "It is being sent again. Effects that you did not select are not repeated.",
+  lead_returned: () => "Returned. Its cost is credited; the sender is not notified.",
+  return_undone: () => "No longer returned. The credit was taken back.",
   collision_accepted: () => "Accepted as a separate lead; delivery starts immediately.",
   collision_dismissed: () => "Dismissed. It was not delivered and needs no further action.",
   confirmed: () => "The term is confirmed. Running processes use it within seconds.",
@@ -218,6 +221,10 @@ const noChangeNotes = {
   again_erased: "its content has been removed.",
   again_sandbox: "a sandbox lead is never delivered.",
   again_no_route: "the tenant no longer has a route for it.",
+  return_already: "it is already returned.",
+  return_not_returned: "it is not returned.",
+  return_form: "a form submission costs nothing. Report it as spam instead.",
+  return_erased: "its content has been removed, so no note can be stored. Return it without a note.",
   collision_settled: "it has already been settled, as shown here.",
   collision_busy:
     "an erasure that may include this person is running, or the key is being revoked. Try again in a minute.",
@@ -288,11 +295,8 @@ export function noSuchTenant(): RefusedPage {
   );
 }
 
-/** The selected tenant; both members are `null` for all tenants. */
-interface SelectedTenant {
-  readonly slug: string | null;
-  readonly id: number | null;
-}
+/** The selected tenant; all members are `null` for all tenants. */
+type SelectedTenant = FoundTenant | { readonly slug: null; readonly id: null; readonly timeZone: null };
 
 /**
  * Returns the tenant that a form or query names.
@@ -301,12 +305,12 @@ interface SelectedTenant {
  */
 export async function selectedTenant(pool: Pool, query: Parameters): Promise<SelectedTenant> {
   const slug = query.matching("tenant", slugPattern);
-  if (slug === null) return { slug: null, id: null };
+  if (slug === null) return { slug: null, id: null, timeZone: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
     throw noSuchTenant();
   }
-  return { slug, id: tenant.id };
+  return tenant;
 }
 
 // To select any other tenant, edit the page's URL or use ctl.
@@ -317,6 +321,12 @@ export async function tenantSelect(pool: Pool, selected: string | null): Promise
   const tenants = (await listTenants(pool)).slice(0, tenantsListedMax);
   const options = tenants.map(({ slug }) => [slug, slug] as const);
   return select("tenant", [["", "all tenants"], ...options], { label: "Tenant", selected });
+}
+
+/** Renders a `<select>` of sources' labels. Chosen: without labels that an option, which is plain text, cannot show. */
+export function sourceSelect(labels: Iterable<string>, selected: string | null): Markup {
+  const options = [...new Set(labels)].filter(isPlain).map((label) => [label, label] as const);
+  return select("source", [["", "all sources"], ...options], { label: "Source", selected });
 }
 
 /** Renders the form that filters a page by tenant. */

@@ -18,6 +18,8 @@ import { heldPage, reviewAction } from "./held.ts";
 import { keysPage, sourcePage } from "./keys.ts";
 import { pauseAction, resumeAction } from "./pause.ts";
 import { reportPage } from "./report.ts";
+import { returnAction } from "./return.ts";
+import { statementPage } from "./statement.ts";
 import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
@@ -38,8 +40,10 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/leads": { name: "Leads", get: leadsPage },
   "/leads/send-again": { post: sendAgainAction },
   "/leads/mark-spam": { post: markSpamAction },
+  "/leads/return": { post: returnAction },
   "/leads/{event_id}": { get: timelinePage },
   "/report": { name: "Report", get: reportPage },
+  "/console/statement": { get: statementPage },
   "/dead": { name: "Dead", get: deadPage },
   "/dead/replay": { post: replayAction },
   "/dead/replay-all": { get: replayAllPage, post: replayAllAction },

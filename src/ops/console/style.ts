@@ -146,7 +146,7 @@ details.ask > summary { font-weight: 600; }
 .bar { position: sticky; bottom: 0; padding-block: .5rem; background: var(--paper); }
 .compact .value { min-width: 24rem; color: var(--soft); }
 /* On narrow screens each row is a block of labels and values. */
-@media (max-width: 899.98px) {
+@media screen and (max-width: 899.98px) {
   .scroll { position: relative; overflow: visible; border: 0; background: none; }
   table, tr, caption { display: block; }
   tbody { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .6rem; }
@@ -171,7 +171,7 @@ details.ask > summary { font-weight: 600; }
   .compact td::after { content: " "; } .compact br, .compact time, .compact td.act .row { display: none; }
   .compact .value { min-width: 0; font-size: .87rem; }
 }
-@media (max-width: 599.98px) {
+@media screen and (max-width: 599.98px) {
   /* Below 16px, phones zoom into a focused field. */
   html { font-size: 16px; }
   header { padding-block: .25rem; align-items: center; justify-content: space-between; }
@@ -187,5 +187,13 @@ details.ask > summary { font-weight: 600; }
   dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
   .plot .minor { display: none; } .plot { grid-template-columns: 2.6rem 1fr; }
   pre { max-height: 60vh; }
+}
+/* On paper, a page has only its content. A page without a size fits A4 and Letter. */
+@page { margin: 15mm; }
+@media print {
+  :root { --paper: #fff; --card: #fff; --ink: #000; --soft: #333; --line: #999; --accent: #000; }
+  header, .skip, form, .screen, .button { display: none; }
+  html { font-size: 10pt; } main, footer { max-width: none; padding-inline: 0; }
+  .scroll { overflow: visible; border: 0; } tr { break-inside: avoid; } td { min-width: 0; }
 }
 `;

@@ -30,6 +30,11 @@ export function truncated(text: string, lengthMax = 60): Markup {
   }…`;
 }
 
+/** Whether a text has no characters that {@linkcode safeText} must replace, so that plain text can show it. */
+export function isPlain(text: string): boolean {
+  return text.search(invisible) === -1;
+}
+
 function escapedRuns(text: string): Markup[] {
   const runs: Markup[] = [];
   let end = 0;
@@ -117,6 +122,7 @@ const badgeTones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   failed: "bad",
   busy: "warn",
   held: "warn",
+  returned: "warn",
   open: "bad",
   half_open: "warn",
   closed: "good",

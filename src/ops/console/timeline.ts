@@ -7,6 +7,7 @@ import type { ConsoleParts, Context } from "./context.ts";
 import { dryRunButton } from "./dry_run.ts";
 import { reasonList } from "./held.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
+import { returnSection } from "./return.ts";
 import { actionForm, idPattern, type NoteCode, parseQuery, readForm, withNote } from "./request.ts";
 import {
   badge,
@@ -339,6 +340,7 @@ export async function timelinePage(context: Context): Promise<ConsolePage> {
     body: markup`<h1>${name} <span class="id">${event.eventId}</span></h1>
 ${statusBox(event, context)}
 ${renderSummary(event, context)}
+${returnSection(event, context)}
 ${effectsSection(event, effects, context)}
 <h2>Timeline</h2>
 ${renderTimeline(timelineEntries(event, { audit, duplicates }, clock), clock)}

@@ -18,6 +18,9 @@ export interface StoreStatus {
   readonly pauses: readonly { readonly scope: PauseScope; readonly waiting: number }[];
   /** The number of held submissions to review (`is_unreviewed`), honeypot hits apart; at most 10,000. */
   readonly held: number;
+  /** The cost of all leads with a campaign, and the part of it that was credited for returned ones. */
+  readonly spendCents: number;
+  readonly creditCents: number;
   readonly connections: number;
   readonly connectionsMax: number;
   /** The database's clock minus this machine's, in seconds. */
@@ -105,6 +108,7 @@ export class StatusReader {
               select from submission as s where is_unreviewed(s, 'spam') limit ${heldMax}
             ) as s
           ) as held,
+          s.spend_cents as "spendCents", s.credit_cents as "creditCents",
           (select coalesce(sum(s.numbackends), 0)::int from pg_stat_database as s) as connections,
           current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
             as "connectionsMax",
@@ -127,7 +131,10 @@ export class StatusReader {
             and inet_server_addr() is not distinct from inet_client_addr()
           then current_setting('data_directory') end as folder,
           (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
-        from delivery_status() as d, pg_stat_archiver as a`);
+        from delivery_status() as d, pg_stat_archiver as a, (
+          select coalesce(sum(s.spend_cents), 0)::float8 as spend_cents, coalesce(sum(s.credit_cents), 0)::float8 as credit_cents
+          from campaign_spend as s
+        ) as s`);
     return row as Row;
   }
 }

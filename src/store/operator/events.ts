@@ -3,6 +3,7 @@ import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { query } from "../query.ts";
+import { type LeadReturn, selectReturn } from "./returns.ts";
 import { snakeCased } from "./snake_case.ts";
 
 /** `sending`: claimed; `held`: held as spam and not released; `erased`: the content was removed before delivery. */
@@ -127,6 +128,8 @@ export interface ListedEvent {
   readonly receivedAt: string;
   readonly flags: readonly string[];
   readonly idempotencyKey: string | null;
+  /** `null` unless the customer returned the lead. */
+  readonly returned: LeadReturn | null;
   readonly state: DeliveryState;
 }
 
@@ -146,6 +149,7 @@ interface SubmissionReview {
 
 /** An event with its content; the content is `null` after its removal. */
 export interface StoredEvent extends ListedEvent {
+  readonly returned: LeadReturn & { readonly note: string | null } | null;
   /** Why and when (ISO 8601, UTC) the content was removed; `null` while the content is stored. */
   readonly removed: { readonly by: "erasure" | "retention"; readonly at: string } | null;
   readonly delivery: Delivery;
@@ -198,7 +202,7 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
       ? sql``
       : sql`and e.event_id >= event_id_at(${filter.since}::timestamptz)`;
     return sql<EventRow[]>`
-      select ${listedColumns(sql)}
+      select ${listedColumns(sql)}, ${selectReturn(sql)} as returned
       from (
         select * from event as e where true ${ofTenant} ${since}
         order by e.event_id desc limit ${filter.limit}
@@ -222,7 +226,9 @@ export async function readEvents(
   const rows = await query(pool, (sql) =>
     sql<Omit<StoredEvent, "state" | "delivery">[]>`
       select
-        ${listedColumns(sql)}, k.id::text as "keyId", k.last4, ${
+        ${listedColumns(sql)}, ${
+      selectReturn(sql, sql`, 'note', r.note`)
+    } as returned, k.id::text as "keyId", k.last4, ${
       isoTime(sql, sql`k.revoked_at`)
     } as "keyRevokedAt", t.sandbox,
         t.has_route as "hasRoute", e.dedupe_space::text as "dedupeSpace", e.lead::text as lead, e.extra, ${
@@ -269,11 +275,12 @@ export async function readEvents(
   return eventIds.map((id) => events.get(id) ?? null);
 }
 
-/** Returns an event's JSON members, without its content. */
+/** Returns an event's JSON members, without its content; `returned` only for a returned lead. */
 export function summaryJson(
-  { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey }: Omit<ListedEvent, "state">,
+  { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey, returned }: Omit<ListedEvent, "state">,
 ) {
-  return snakeCased({ eventId, kind, tenant, source, receivedAt, flags, idempotencyKey });
+  const summary = { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey };
+  return snakeCased(returned === null ? summary : { ...summary, returned });
 }
 
 /** Returns the JSON members about a submission's spam verdict; none for a lead. */

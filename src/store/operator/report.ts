@@ -1,13 +1,29 @@
-/** Reads the data for the operator's report, by day (UTC) and key. */
+/** Reads the data for the operator's report and for statements, by period and key. */
 
 import type { Pool } from "../pool.ts";
 import { isoTime } from "./admin_pool.ts";
 
-interface ReportSpan {
-  /** The start of an hour, ISO 8601, UTC. */
+/** A part of a report's span, such as a day. */
+export interface ReportPeriod {
+  readonly name: string;
+  /** ISO 8601, UTC. */
   readonly since: string;
-  /** ISO 8601, UTC. Duplicates and refusals are counted for whole UTC days. */
+}
+
+interface ReportSpan {
+  /**
+   * ISO 8601, UTC.
+   *
+   * Chosen: duplicates and refusals are counted by hour (UTC), and count if their hour begins within the span. All other
+   * figures are exact.
+   */
+  readonly since: string;
   readonly until: string;
+  /**
+   * The parts of the span to report apart, earliest first; each ends where the next one begins. An hour (UTC) counts for the
+   * period in which it begins. Default: one period with the name `""`.
+   */
+  readonly periods?: readonly ReportPeriod[];
   /** A tenant's slug, or `null` for all. */
   readonly tenant: string | null;
   /** The deadline of each statement. */
@@ -28,8 +44,8 @@ export interface ReportSource {
   readonly longestGapHours: number | null;
 }
 
-export interface DayFigures {
-  readonly day: string;
+export interface PeriodFigures {
+  readonly period: string;
   readonly keyId: number;
   readonly accepted: number;
   readonly spendCents: number;
@@ -45,65 +61,85 @@ export interface DayFigures {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-interface DayCount {
-  readonly day: string;
+/** A count by period and key, of what is not in {@linkcode PeriodFigures}. */
+interface PeriodCount {
+  readonly period: string;
   readonly keyId: number;
+  /** `collisions`, `returned` and `credit_cents` count when the first post or the lead was received. */
+  readonly name: "duplicates" | "collisions" | "refused" | "returned" | "credit_cents";
+  /** The reason and the field of a refusal; otherwise `""`. */
+  readonly reason: string;
+  readonly field: string;
   readonly count: number;
 }
 
 export interface ReportData {
   readonly now: string;
   readonly sources: readonly ReportSource[];
-  readonly figures: readonly DayFigures[];
-  readonly duplicates: readonly DayCount[];
-  /** Collisions, by the day of the first post. */
-  readonly collisions: readonly DayCount[];
-  readonly refusals: readonly (DayCount & { readonly reason: string; readonly field: string })[];
-  readonly unknownAreas: readonly (DayCount & { readonly term: string })[];
+  readonly figures: readonly PeriodFigures[];
+  readonly counts: readonly PeriodCount[];
+  readonly unknownAreas: readonly (Pick<PeriodCount, "period" | "keyId" | "count"> & {
+    readonly term: string;
+  })[];
 }
 
 // Shorter than the client's timeout.
 const reportMs = 16_000;
-// The maximum number of terms per key and day; `ctl vocabulary unknown` lists the others.
+// The maximum number of terms per key and period; `ctl vocabulary unknown` lists the others.
 const termsMax = 20;
 
 /** Reads the report from the totals of rolled-up hours and, for other hours, from the events. */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const { deadlineMs = reportMs } = span;
-  const [clock, sources, figures, duplicates, collisions, refusals, unknownAreas] = await Promise.all([
+  const [clock, sources, figures, counts, unknownAreas] = await Promise.all([
     readClock(pool, deadlineMs),
     readSources(pool, span.tenant, { deadlineMs }),
     readFigures(pool, span),
-    pool.run(deadlineMs, (sql) =>
-      sql<DayCount[]>`
-        select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", count::float8 as count
-        from duplicate_total where ${wholeDays(sql, span)}`),
-    pool.run(deadlineMs, (sql) =>
-      sql<DayCount[]>`
-        select to_char(first_at at time zone 'UTC', 'YYYY-MM-DD') as day, key_id as "keyId", count(*)::float8 as count
-        from collision where first_at >= ${span.since}::timestamptz and first_at < ${span.until}::timestamptz
-        group by 1, 2`),
-    pool.run(deadlineMs, (sql) =>
-      sql<ReportData["refusals"]>`
-        select to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", reason, field, count::float8 as count
-        from refusal_total where ${wholeDays(sql, span)}
-        order by count desc, field, reason`),
+    readCounts(pool, span),
     readUnknownAreas(pool, span),
   ]);
-  return { now: clock, sources, figures, duplicates, collisions, refusals, unknownAreas };
+  return { now: clock, sources, figures, counts, unknownAreas };
 }
 
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
 type Fragment = ReturnType<Sql>;
 
-const wholeDays = (sql: Sql, { since, until }: ReportSpan): Fragment =>
-  sql`day >= (${since}::timestamptz at time zone 'UTC')::date
-    and day < ${until}::timestamptz at time zone 'UTC'`;
-
 const ofTenant = (sql: Sql, tenant: string | null): Fragment =>
   tenant === null
     ? sql``
     : sql`and key_id in (select k.id from api_key as k join tenant as t on t.id = k.tenant_id where t.slug = ${tenant})`;
+
+/** Returns the name of the period of a time, or the first period for an earlier time. */
+function periodOf(sql: Sql, span: ReportSpan, time: Fragment): Fragment {
+  const { since, periods = [{ name: "", since }] } = span;
+  const [names, starts] = [periods.map(({ name }) => name), periods.map(({ since }) => since)];
+  return sql`(${names}::text[])[greatest(1, width_bucket(${time}, ${starts}::text[]::timestamptz[]))]`;
+}
+
+/** Reads what is counted apart from the events' own figures. */
+async function readCounts(pool: Pool, span: ReportSpan): Promise<PeriodCount[]> {
+  const { since, until, tenant, deadlineMs = reportMs } = span;
+  return await pool.run(deadlineMs, (sql) => {
+    const from = (table: Fragment, time: Fragment) =>
+      sql`from ${table} where ${time} >= ${since}::timestamptz and ${time} < ${until}::timestamptz ${
+        ofTenant(sql, tenant)
+      }`;
+    const returns = from(sql`lead_return`, sql`received_at`);
+    return sql<PeriodCount[]>`
+      select ${periodOf(sql, span, sql`p.at`)} as period, p.key_id as "keyId", p.name, p.reason, p.field,
+        sum(p.count)::float8 as count
+      from (
+        select hour as at, key_id, 'duplicates' as name, '' as reason, '' as field, count
+        ${from(sql`duplicate_total`, sql`hour`)}
+        union all select hour, key_id, 'refused', reason, field, count ${from(sql`refusal_total`, sql`hour`)}
+        union all select first_at, key_id, 'collisions', '', '', 1 ${from(sql`collision`, sql`first_at`)}
+        union all select received_at, key_id, 'returned', '', '', case when undoes is null then 1 else -1 end ${returns}
+        union all select received_at, key_id, 'credit_cents', '', '', cents ${returns}
+      ) as p
+      group by 1, 2, 3, 4, 5
+      order by count desc, p.field, p.reason`;
+  });
+}
 
 /** Reads the sources, to find silent ones; `longestGapHours` is `null` for sources with an event in the last day. */
 export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
@@ -154,10 +190,8 @@ async function readSources(
       order by t.slug, k.label, k.id`);
 }
 
-async function readFigures(
-  pool: Pool,
-  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
-): Promise<DayFigures[]> {
+async function readFigures(pool: Pool, span: ReportSpan): Promise<PeriodFigures[]> {
+  const { since, until, tenant, deadlineMs = reportMs } = span;
   return await pool.run(deadlineMs, (sql) => {
     // Undelivered events by the hour of acceptance. There are few unless something is wrong.
     const waiting = (state: string, table: Fragment, condition: Fragment) =>
@@ -170,24 +204,28 @@ async function readFigures(
     const wasDelivered =
       sql`exists (select from attempt as a where a.event_id = w.event_id and a.outcome = 'delivered')`;
     const idAt = (time: string | Fragment) => sql`event_id_at(${time}::timestamptz)`;
-    return sql<DayFigures[]>`
+    const period = periodOf(sql, span, sql`t.hour`);
+    return sql<PeriodFigures[]>`
       with bounds as (select ${idAt(since)} as first, ${idAt(until)} as last),
       hours as materialized (
-        select h.hour, r.hour is not null as is_rolled, coalesce(r.is_final, true) as is_exact
+        select h.hour, greatest(h.hour, ${since}::timestamptz) as since, least(h.hour + interval '1 hour', ${until}::timestamptz) as until,
+          r.hour is not null as is_rolled, coalesce(r.is_final, true) as is_exact
         from generate_series(
-          greatest(${since}::timestamptz, date_trunc('hour', (select min(received_at) from event where event_id = (
+          greatest(date_trunc('hour', ${since}::timestamptz, 'UTC'), date_trunc('hour', (select min(received_at) from event where event_id = (
             select min(event_id) from event)), 'UTC')),
           least(${until}::timestamptz, service_clock() + interval '1 hour') - interval '1 microsecond',
           interval '1 hour'
         ) as h (hour)
-        left join hour_rolled as r on r.hour = h.hour
+        -- Of an hour at an end of the span, only a part may count.
+        left join hour_rolled as r on r.hour = h.hour and h.hour >= ${since}::timestamptz
+          and h.hour + interval '1 hour' <= ${until}::timestamptz
       ),
       totals as materialized (
         select t.*, h.is_exact
         from hours as h join hour_total as t on t.hour = h.hour where h.is_rolled ${ofTenant(sql, tenant)}
         union all
         select f.*, true
-        from hours as h cross join lateral hour_figures(h.hour, h.hour + interval '1 hour') as f
+        from hours as h cross join lateral hour_figures(h.since, h.until) as f
         where not h.is_rolled ${ofTenant(sql, tenant)}
       ),
       waiting as materialized (
@@ -235,11 +273,11 @@ async function readFigures(
         group by 1, 2
       ),
       parts as (
-        select (hour at time zone 'UTC')::date as day, key_id, accepted, spend_cents, pending, dead, held, held_apart, delivered,
+        select ${period} as period, key_id, accepted, spend_cents, pending, dead, held, held_apart, delivered,
           null as kind, null as name, null::bigint as count
-        from of_hours where accepted is not null
+        from of_hours as t where accepted is not null
         union all
-        select (t.hour at time zone 'UTC')::date, t.key_id, 0, 0, 0, 0, 0, 0, 0, j.kind, j.name, sum(j.count)
+        select ${period}, t.key_id, 0, 0, 0, 0, 0, 0, 0, j.kind, j.name, sum(j.count)
         from totals as t cross join lateral (
           select 'flag' as kind, f.key as name, f.value::int as count from json_each_text(t.flags) as f
           union all
@@ -248,28 +286,26 @@ async function readFigures(
         group by 1, 2, j.kind, j.name
       )
       select
-        to_char(day, 'YYYY-MM-DD') as day, key_id as "keyId", sum(accepted)::float8 as accepted,
+        period, key_id as "keyId", sum(accepted)::float8 as accepted,
         sum(spend_cents)::float8 as "spendCents", sum(delivered)::float8 as delivered,
         sum(pending)::float8 as pending, sum(dead)::float8 as dead, sum(held)::float8 as held, sum(held_apart)::float8 as "heldApart",
         coalesce(json_object_agg(name, count) filter (where kind = 'flag'), '{}') as flags,
         coalesce(json_object_agg(name, count) filter (where kind = 'seconds'), '{}') as seconds
-      from parts group by parts.day, key_id`;
+      from parts group by period, key_id`;
   });
 }
 
-async function readUnknownAreas(
-  pool: Pool,
-  { since, until, tenant, deadlineMs = reportMs }: ReportSpan,
-): Promise<ReportData["unknownAreas"]> {
+async function readUnknownAreas(pool: Pool, span: ReportSpan): Promise<ReportData["unknownAreas"]> {
+  const { since, until, tenant, deadlineMs = reportMs } = span;
   return await pool.run(deadlineMs, (sql) => {
     const idAt = (time: string) => sql`event_id_at(${time}::timestamptz)`;
     return sql<ReportData["unknownAreas"]>`
-      select to_char(n.day, 'YYYY-MM-DD') as day, n.key_id as "keyId", n.term, n.count::float8 as count
+      select n.period, n.key_id as "keyId", n.term, n.count::float8 as count
       from (
-        select t.*, row_number() over (partition by t.day, t.key_id order by t.count desc, t.term) as place
+        select t.*, row_number() over (partition by t.period, t.key_id order by t.count desc, t.term) as place
         from (
           select
-            (e.received_at at time zone 'UTC')::date as day, e.key_id, e.lead ->> 'project_area' as term,
+            ${periodOf(sql, span, sql`e.received_at`)} as period, e.key_id, e.lead ->> 'project_area' as term,
             count(*) as count
           from event as e
           where e.flags @> '{project_area_unknown}' and e.event_id >= ${idAt(since)} and e.event_id < ${

@@ -120,19 +120,22 @@ export async function setRetention(pool: Pool, slug: string, days: number | null
   return row?.done ?? false;
 }
 
-export async function findTenant(
-  pool: Pool,
-  slug: string,
-): Promise<{ readonly id: number; readonly sandbox: boolean } | null> {
+/** The members of a tenant that most commands need. */
+export type FoundTenant = Pick<Tenant, "id" | "slug" | "name" | "sandbox" | "timeZone">;
+
+export async function findTenant(pool: Pool, slug: string): Promise<FoundTenant | null> {
   return await queryOne(pool, (sql) =>
-    sql<{ id: number; sandbox: boolean }[]>`
-      select id, sandbox from tenant where slug = ${slug}`);
+    sql<FoundTenant[]>`
+      select id, slug, name, sandbox, time_zone as "timeZone" from tenant where slug = ${slug}`);
 }
 
 interface Campaign {
   readonly campaign: string;
   readonly tenant: string;
+  /** The cost of all its leads, the part that was credited for returned ones, and the difference. */
   readonly spendCents: number;
+  readonly creditCents: number;
+  readonly netCents: number;
   /** ISO 8601, UTC. */
   readonly createdAt: string;
 }
@@ -159,6 +162,7 @@ export async function listCampaigns(pool: Pool, tenantId: number | null): Promis
   return await query(pool, (sql) =>
     sql<Campaign[]>`
       select c.slug as campaign, t.slug as tenant, s.spend_cents::float8 as "spendCents",
+        s.credit_cents::float8 as "creditCents", s.net_cents::float8 as "netCents",
         ${isoTime(sql, sql`c.created_at`)} as "createdAt"
       from campaign as c join tenant as t on t.id = c.tenant_id join campaign_spend as s on s.campaign_id = c.id
       where ${tenantId}::int is null or c.tenant_id = ${tenantId}

@@ -1,16 +1,16 @@
 /**
- * Builds the report's rows from the store's counts by day and key, without I/O. Keys with the same label are one source, so
+ * Builds the report's rows from the store's counts by period and key, without I/O. Keys with the same label are one source, so
  * rotating a key does not change the report.
  */
 
-import type { DayFigures, ReportData, ReportSource } from "../store/operator/report.ts";
+import type { PeriodFigures, ReportData, ReportSource } from "./report.ts";
 
 /** The figures for a source in a day or a longer period. */
 export interface ReportRow {
   readonly tenant: string;
   readonly source: string;
   readonly kind: "lead" | "form";
-  /** The UTC day, such as `2026-11-20`, or the period's name. */
+  /** The period's name, such as the day `2026-11-20`. */
   readonly day: string;
   accepted: number;
   duplicates: number;
@@ -18,7 +18,12 @@ export interface ReportRow {
   /** Refused posts by error code (`field` is `""`), and invalid fields by field and reason. */
   readonly refused: { field: string; reason: string; count: number }[];
   readonly flags: Record<string, number>;
+  /** Leads that the customer returned. */
+  returned: number;
+  /** The cost of all accepted leads, the part that was credited for returned ones, and the difference. */
   spend_cents: number;
+  credit_cents: number;
+  net_cents: number;
   delivered: number;
   pending: number;
   dead: number;
@@ -64,45 +69,87 @@ export interface Report {
 }
 
 /**
- * Builds a report, newest day first, then by tenant and source. Days for which `periodOf` returns the same name share a row.
+ * Builds a report, newest period first, then by tenant and source. Periods for which `nameOf` returns the same name share a
+ * row.
  */
-export function reportRows(data: ReportData, periodOf: (day: string) => string = (day) => day): Report {
+export function reportRows(
+  data: ReportData,
+  nameOf: (period: string) => string = (period) => period,
+): Report {
   const sources = new Map(data.sources.map((source) => [source.keyId, source]));
   const rows = new Map<string, { row: ReportRow; seconds: Map<number, number> }>();
-  const rowFor = ({ keyId, day: utcDay }: { readonly keyId: number; readonly day: string }) => {
-    const period = periodOf(utcDay);
+  const entryFor = ({ keyId, period }: { readonly keyId: number; readonly period: string }) => {
+    const name = nameOf(period);
     const source = sources.get(keyId);
-    // The tenant filter excludes the key.
+    // The report does not include the key.
     if (source === undefined) return null;
-    const id = JSON.stringify([period, sourceKey(source)]);
-    const entry = rows.get(id) ?? { row: emptyRow(source, period), seconds: new Map<number, number>() };
+    const id = JSON.stringify([name, sourceKey(source)]);
+    const entry = rows.get(id) ?? { row: emptyRow(source, name), seconds: new Map<number, number>() };
     rows.set(id, entry);
     return entry;
   };
   for (const figures of data.figures) {
-    const entry = rowFor(figures);
+    const entry = entryFor(figures);
     if (entry !== null) addFigures(entry, figures);
   }
-  for (const name of ["duplicates", "collisions"] as const) {
-    for (const figures of data[name]) {
-      const row = rowFor(figures)?.row;
-      if (row !== undefined) row[name] += figures.count;
-    }
+  for (const { name, field, reason, count, ...place } of data.counts) {
+    const row = entryFor(place)?.row;
+    if (row === undefined) continue;
+    if (name === "refused") {
+      const isSame = (known: ReportRow["refused"][number]) =>
+        known.field === field && known.reason === reason;
+      addCount(row.refused, { field, reason, count }, isSame);
+    } else row[name] += count;
   }
-  for (const { field, reason, count, ...dayAndKey } of data.refusals) {
-    const isSame = (existing: ReportRow["refused"][number]) =>
-      existing.field === field && existing.reason === reason;
-    addCount(rowFor(dayAndKey)?.row.refused, { field, reason, count }, isSame);
-  }
-  for (const { term, count, ...dayAndKey } of data.unknownAreas) {
-    addCount(rowFor(dayAndKey)?.row.unknown_areas, { term, count }, (known) => known.term === term);
+  for (const { term, count, ...place } of data.unknownAreas) {
+    addCount(entryFor(place)?.row.unknown_areas, { term, count }, (known) => known.term === term);
   }
   return {
     rows: [...rows.values()]
-      .map(({ row, seconds }) => ({ ...row, seconds_to_delivery: percentiles(seconds) }))
+      .map(({ row, seconds }) => ({
+        ...row,
+        net_cents: row.spend_cents - row.credit_cents,
+        seconds_to_delivery: percentiles(seconds),
+      }))
       .sort((a, b) => compare(b.day, a.day) || byName(a, b)),
     sources: sourceRows(data),
   };
+}
+
+const summedColumns = [
+  "accepted",
+  "delivered",
+  "pending",
+  "dead",
+  "held",
+  "held_apart",
+  "duplicates",
+  "collisions",
+  "returned",
+  "spend_cents",
+  "credit_cents",
+  "net_cents",
+] as const satisfies readonly (keyof ReportRow)[];
+
+/** The figures of several rows together. */
+export type Figures = Readonly<Record<typeof summedColumns[number], number>> & Pick<ReportRow, "refused">;
+
+export function sumRows(rows: readonly ReportRow[]): Figures {
+  const reasons = Map.groupBy(rows.flatMap(({ refused }) => refused), refusalText);
+  return {
+    ...Object.fromEntries(
+      summedColumns.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
+    ) as Record<typeof summedColumns[number], number>,
+    refused: [...reasons.values()].map((same) => ({
+      ...(same[0] as ReportRow["refused"][number]),
+      count: sumOf(same),
+    })),
+  };
+}
+
+/** Returns the sources with a label, or all if it is `null`. A report of only these has only their rows. */
+export function ofSource(sources: ReportData["sources"], label: string | null): ReportData["sources"] {
+  return label === null ? sources : sources.filter(({ source }) => source === label);
 }
 
 export type SourceName = Pick<ReportSource, "tenant" | "source" | "kind">;
@@ -126,7 +173,10 @@ function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRo
     collisions: 0,
     refused: [],
     flags: {},
+    returned: 0,
     spend_cents: 0,
+    credit_cents: 0,
+    net_cents: 0,
     delivered: 0,
     pending: 0,
     dead: 0,
@@ -149,7 +199,7 @@ function addCount<T extends { count: number }>(
 
 function addFigures(
   { row, seconds }: { readonly row: ReportRow; readonly seconds: Map<number, number> },
-  figures: DayFigures,
+  figures: PeriodFigures,
 ): void {
   row.spend_cents += figures.spendCents;
   row.held_apart += figures.heldApart;

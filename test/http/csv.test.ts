@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvText } from "../../src/ops/report.ts";
+import { csvText } from "../../src/http/csv.ts";
 
 test("cells are quoted as in RFC 4180 and rows end with CRLF", () => {
   const rows = [["a", "b,c", 'say "hi"'], ["two\nlines", "two\r\nlines", ""], [1, 2.5, null]];
