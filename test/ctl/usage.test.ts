@@ -77,6 +77,34 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Unexpected argument: all/],
   ["an erasure of an invalid address", ["erase", "--email", "us"], /--email must be an address with one @/],
   ["an erasure of an invalid event id", ["erase", "--event", "a@b.co"], /--event must be an event id/],
+  ["a return without a reason", ["lead", "return", "0".repeat(38)], /Give either --reason or --undo/],
+  [
+    "a return for an unknown reason",
+    ["lead", "return", "0".repeat(38), "--reason", "bored"],
+    /--reason must be wrong_number, duplicate, .* or other: bored\nUsage: ctl lead return EVENT_ID/,
+  ],
+  [
+    "a return of what is no event id",
+    ["lead", "return", "4711", "--undo"],
+    /EVENT_ID must be 38 digits 0-9 and letters a-f, as shown by ctl lead list: 4711/,
+  ],
+  [
+    "a return undone with a note",
+    ["lead", "return", "0".repeat(38), "--undo", "--note", "x"],
+    /--note cannot be combined with --undo/,
+  ],
+  ...["2026-13", "november", "26-11"].map((month) =>
+    [
+      `a statement for ${month}`,
+      ["statement", "--tenant", "acme", "--month", month],
+      /--month must be a year and a month, such as 2026-11: .*\nUsage: ctl statement --tenant SLUG --month YYYY-MM/,
+    ] as const
+  ),
+  [
+    "a statement with contacts but not as CSV",
+    ["statement", "--tenant", "acme", "--month", "2026-11", "--contacts"],
+    /--contacts needs --csv/,
+  ],
   [
     "certificates for an invalid name",
     ["certificates", "/tmp/x", "--server-name", "a b"],

@@ -1,7 +1,7 @@
 /** `/report`: counts and costs by source and by day. */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { monthAfter, monthOf, TimeZone } from "../../http/time_zone.ts";
+import { monthAfter, monthBounds, monthOf, TimeZone, utc } from "../../http/time_zone.ts";
 import { readReport, type ReportPeriod } from "../../store/operator/report.ts";
 import {
   type Figures,
@@ -18,24 +18,37 @@ import { Unavailable } from "../../store/pool.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
 import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
-import { formatCents, formatCount, formatMs, type PageClock, pluralize, safeText } from "./text.ts";
+import {
+  formatCents,
+  formatCount,
+  formatMs,
+  monthName,
+  type PageClock,
+  pluralize,
+  safeText,
+} from "./text.ts";
 
 const dayMs = 86_400_000;
-const ranges = {
-  "today": "today",
-  "7d": "the last 7 days",
-  "30d": "the last 30 days",
-  "month": "this month",
-  "last_month": "last month",
+const dayRanges = {
+  "today": { days: 1, text: "today" },
+  "7d": { days: 7, text: "the last 7 days" },
+  "30d": { days: 30, text: "the last 30 days" },
 } as const;
-export type ReportRange = keyof typeof ranges;
+type DayRange = keyof typeof dayRanges;
+// The months to choose from; the page's URL can name any other.
+const monthsListed = 12;
 
 export async function reportPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["range", "tenant", "source"]);
-  const range = form.oneOf("range", Object.keys(ranges) as ReportRange[]) ?? "7d";
+  const sent = form.text("range") ?? "7d";
+  const isMonth = monthBounds(sent, utc) !== null;
+  const months = Array.from(
+    { length: monthsListed },
+    (_, index) => monthAfter(monthOf(clock.nowMs, clock.zone), -index),
+  );
+  const range = isMonth ? sent : form.oneOf("range", [...Object.keys(dayRanges), ...months]) ?? sent;
   const tenant = await selectedTenant(parts.pool, form);
   const source = form.text("source");
-  const isMonth = range === "month" || range === "last_month";
   const zone = isMonth && tenant.slug !== null ? new TimeZone(tenant.timeZone) : clock.zone;
   const span = rangeSpan(range, { nowMs: clock.nowMs, zone });
   const data = await readReport(parts.pool, { ...span, tenant: tenant.slug });
@@ -52,12 +65,19 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
     title: "Report",
     body: markup`<h1>Report</h1>
 <p>Posts accepted ${
-      ranges[range]
+      rangeText(range)
     }, and their current state. Days and months begin at midnight in ${zone.name}${
       zone.name !== "UTC" && "; the CSV has UTC days"
     }. Credits are for leads that were returned, whenever that was.</p>
 <form class="filters" method="get" action="/report">
-${select("range", Object.entries(ranges), { label: "Days", selected: range })}
+${
+      select("range", [
+        ...Object.keys(dayRanges).map((name) => [name, rangeText(name)] as const),
+        ...months.map((month, index) =>
+          [month, ["this month", "last month"][index] ?? monthName(month)] as const
+        ),
+      ], { label: "Accepted", selected: range })
+    }
 ${await tenantSelect(parts.pool, tenant.slug)}${
       sourceSelect(data.sources.map(({ source: label }) => label), source)
     }<div><button class="main">Show</button></div></form>
@@ -66,7 +86,7 @@ ${sourceTable(rows)}
 <div class="row"><a class="button" href="/v1/report${csv}">Download as CSV, by day</a>${
       isMonth && tenant.slug !== null &&
       markup`<a class="button" href="/console/statement${
-        queryString({ tenant: tenant.slug, month: span.periods[0]?.name.slice(0, 7) ?? "", source })
+        queryString({ tenant: tenant.slug, month: range, source })
       }">Statement of the month</a>`
     }</div>
 ${span.periods.length > 1 && rows.length > 0 && markup`<h2>By day</h2>${dayTable(reportRows(shown).rows)}`}`,
@@ -79,14 +99,14 @@ const totalsDeadlineMs = 3_000;
 /** Renders the report's totals with a link to the report; `null` if the store is unavailable or too slow. */
 export async function reportTotals(
   { parts, clock }: Pick<Context, "parts" | "clock">,
-  range: ReportRange,
+  range: DayRange,
 ): Promise<Markup | null> {
   const { since, until } = rangeSpan(range, clock);
   try {
     const data = await readReport(parts.pool, { since, until, tenant: null, deadlineMs: totalsDeadlineMs });
     const totals = sumRows(reportRows(data, () => "").rows);
     const refusals = refusedPosts(totals);
-    return markup`<a href="/report?range=${range}">Report for ${ranges[range]}</a>: ${
+    return markup`<a href="/report?range=${range}">Report for ${dayRanges[range].text}</a>: ${
       formatCount(totals.accepted)
     } accepted, ${formatCount(totals.delivered)} delivered, ${pluralize(sumOf(refusals), "post")} refused${
       totals.refused.length > refusals.length &&
@@ -98,14 +118,19 @@ export async function reportTotals(
   }
 }
 
-/** Returns a range's days in the clock's time zone, with the bounds of the range. */
-function rangeSpan(range: ReportRange, { nowMs, zone }: PageClock) {
-  const today = Date.parse(zone.at(nowMs).day);
-  const month = monthAfter(monthOf(nowMs, zone), range === "last_month" ? -1 : 0);
+const isDayRange = (range: string): range is DayRange => Object.hasOwn(dayRanges, range);
+
+function rangeText(range: string): string {
+  return isDayRange(range) ? dayRanges[range].text : `in ${monthName(range)}`;
+}
+
+/** Returns the local days of a range, which is one of {@linkcode dayRanges} or a month, and the range's bounds. */
+function rangeSpan(range: string, { nowMs, zone }: PageClock) {
+  const tomorrowMs = Date.parse(zone.at(nowMs).day) + dayMs;
   // Local midnights, as if they were UTC.
-  const [firstMs, endMs] = range === "month" || range === "last_month"
-    ? [Date.parse(`${month}-01`), Date.parse(`${monthAfter(month, 1)}-01`)]
-    : [today - ({ today: 0, "7d": 6, "30d": 29 }[range]) * dayMs, today + dayMs];
+  const [firstMs, endMs] = isDayRange(range)
+    ? [tomorrowMs - dayRanges[range].days * dayMs, tomorrowMs]
+    : [Date.parse(`${range}-01`), Date.parse(`${monthAfter(range, 1)}-01`)];
   const periods: ReportPeriod[] = [];
   for (let midnightMs = firstMs; midnightMs <= endMs; midnightMs += dayMs) {
     periods.push({

@@ -13,7 +13,7 @@ import { statementScope } from "../statement.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
-import { formatCents, formatCount, safeText } from "./text.ts";
+import { formatCents, formatCount, monthName, safeText } from "./text.ts";
 
 export async function statementPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["tenant", "month", "source"]);
@@ -65,12 +65,7 @@ function statementBody(
   { rows, total }: Statement,
   isUnfinished: boolean,
 ): Markup {
-  const monthName = new Date(`${month}-01`).toLocaleDateString("en-GB", {
-    month: "long",
-    year: "numeric",
-    timeZone: "UTC",
-  });
-  return markup`<h1>Statement for ${monthName}</h1>
+  return markup`<h1>Statement for ${monthName(month)}</h1>
 <p><strong>${safeText(tenant.name)}</strong> (${tenant.slug})${
     source !== null && markup`, source ${safeText(source)}`
   }. The month is in the time zone ${tenant.timeZone}${

@@ -93,6 +93,12 @@ export function localTime(atMs: number, zone: TimeZone): string {
   return `${day} ${clock}${isAmbiguous ? ` ${offset}` : ""}`;
 }
 
+/** Formats a month such as `2026-11` as `November 2026`. */
+export function monthName(month: string): string {
+  const format = { month: "long", year: "numeric", timeZone: "UTC" } as const;
+  return new Date(`${month}-01`).toLocaleDateString("en-GB", format);
+}
+
 /** Renders a time, also relative to now; `null` as a dash. */
 export function timeElement(iso: string | null, { nowMs, zone }: PageClock): Markup {
   if (iso === null) return markup`<span class="quiet">–</span>`;
