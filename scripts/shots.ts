@@ -32,7 +32,7 @@ const words = process.argv.slice(2).filter((argument) => argument !== "--readme"
 const isForReadme = process.argv.includes("--readme");
 
 function selectShots(
-  { dead, held, delivered, collision, suspended }: Crowd,
+  { dead, held, delivered, collision, returned, suspended }: Crowd,
   urls: Record<"intake" | "site" | "ops", string>,
 ) {
   const paths = {
@@ -41,7 +41,9 @@ function selectShots(
     month: "/?range=30d",
     lead_dead: `/leads/${dead}`,
     lead_delivered: `/leads/${delivered}`,
+    lead_returned: `/leads/${returned}`,
     submission: `/leads/${held}`,
+    statement: `/console/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`,
     collision: `/collisions/${collision}`,
     replay_all: "/dead/replay-all",
     tenant: "/tenants/acme",

@@ -408,6 +408,52 @@ test("a delivered submission can be reported as spam and the report withdrawn, e
   assert.deepEqual(noted, [["submission.spam", heldId], ["submission.not_spam", heldId]]);
 });
 
+test("a lead is returned and the return undone with a button, each with an audit row, and lists mark it", async () => {
+  const returned = await testEnv.issue({ label: "returned" });
+  const id = await testEnv.accept(returned, { cost: 20 });
+  const press = (...fields: [string, string][]) =>
+    act(`/leads/${id}`, "/leads/return", [["only", id], ...fields]);
+  const { text } = await press(["reason", "out_of_area"], ["note", " <b>too\u202e far </b>"]);
+  assert.match(text, /Returned\. Its cost is credited/);
+  assert.match(
+    text,
+    /out of area<\/strong>, \$20\.00 credited, by <bdi>127\.0\.0\.1.*&lt;b&gt;too.* far &lt;\/b&gt;/s,
+  );
+  assert.match((await stage.get("/leads?source=returned")).text, /badge warn"><bdi>returned</);
+  const { json } = await stage.get("/v1/leads?source=returned");
+  assert.deepEqual([json.leads[0].returned.reason, json.leads[0].returned.credit_cents], [
+    "out_of_area",
+    2000,
+  ]);
+  assert.match((await press(["undo", "yes"])).text, /No longer returned.*Return this lead/s);
+  assert.match((await press(["undo", "yes"])).text, /Nothing was changed: it is not returned/);
+  const noted = (await stage.audit()).slice(-2).map(({ action, subject }) => [action, subject]);
+  assert.deepEqual(noted, [["lead.return", id], ["lead.undo_return", id]]);
+  for (
+    const fields of [[], [["reason", "spam"], ["undo", "yes"]], [["reason", "bored"]]] as [string, string][][]
+  ) {
+    const token = await stage.token(`/leads/${id}`, "/leads/return");
+    const answer = await stage.post("/leads/return", [["only", id], ["token", token], ...fields]);
+    assert.equal(answer.status, 400);
+  }
+});
+
+test("a statement asks for a tenant and a month, and says what a month looks like", async () => {
+  const page = async (query: string) => await stage.get(`/console/statement${query}`);
+  assert.match((await page("")).text, /Select a tenant to see/);
+  const wrong = await page(`?tenant=${tenant.slug}&month=nov`);
+  assert.equal(wrong.status, 400);
+  assert.match(wrong.text, /such as 2026-11.*value="nov" aria-invalid="true"/s);
+  const { text } = await page(`?tenant=${tenant.slug}&month=2025-12`);
+  assert.match(text, /Statement for December 2025/);
+  assert.deepEqual(
+    ["2025-11", "2026-01"].map((month) => text.includes(`tenant=${tenant.slug}&amp;month=${month}`)),
+    [true, true],
+  );
+  assert.equal((await stage.get("/v1/statement?tenant=nobody&month=2025-12")).json.parameter, "tenant");
+  assert.equal((await stage.get(`/v1/statement?tenant=${tenant.slug}&month=x`)).json.parameter, "month");
+});
+
 test("dismissing held submissions empties the list and delivers nothing, with an audit row for each", async () => {
   const ids = [await stage.held(key, formId), await stage.held(key, formId)];
   const page = (await stage.get("/held")).text;

@@ -192,7 +192,7 @@ details.ask > summary { font-weight: 600; }
 @page { margin: 15mm; }
 @media print {
   :root { --paper: #fff; --card: #fff; --ink: #000; --soft: #333; --line: #999; --accent: #000; }
-  header, .skip, form, .screen, .button { display: none; }
+  header, .skip, form, form.filters, .screen { display: none; }
   html { font-size: 10pt; } main, footer { max-width: none; padding-inline: 0; }
   .scroll { overflow: visible; border: 0; } tr { break-inside: avoid; } td { min-width: 0; }
 }

@@ -14,9 +14,13 @@ await testLook();
 
 async function testLook(): Promise<void> {
   const stage = await ConsoleStage.open();
-  const { dead, held, delivered, collision, suspended } = await crowd(stage.testEnv.sql, stage.server.url);
+  const { dead, held, delivered, collision, returned, suspended } = await crowd(
+    stage.testEnv.sql,
+    stage.server.url,
+  );
   const browser = await startBrowser();
   atEnd(() => browser.close());
+  const statement = `/console/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`;
   const pages = [
     ...navigation.map(({ path }) => path),
     "/?range=24h",
@@ -25,6 +29,10 @@ async function testLook(): Promise<void> {
     `/leads/${dead}`,
     `/leads/${held}`,
     `/leads/${delivered}`,
+    `/leads/${returned}`,
+    statement,
+    "/console/statement",
+    "/console/statement?month=nov",
     "/dead/replay-all",
     "/held?tenant=mizrahi",
     "/tenants/acme",
@@ -89,6 +97,26 @@ async function testLook(): Promise<void> {
         await page.setViewportSize({ width, height: 800 });
         assert.deepEqual(await page.evaluate(brokenWords), [], `${path} at ${width}`);
       }
+    }
+    await context.close();
+  });
+
+  test("a statement prints on A4 and Letter: its content only, nothing cut off, in one page", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false, bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto(stage.url + statement);
+    await page.emulateMedia({ media: "print" });
+    for (const [format, widthMm] of [["A4", 210], ["Letter", 215.9]] as const) {
+      // The paper without its margins, in CSS pixels.
+      await page.setViewportSize({ width: Math.floor((widthMm - 30) * 96 / 25.4), height: 900 });
+      assert.deepEqual(await page.evaluate(faultsOfLook, { targetMin: 0 }), [], format);
+      assert.equal(await page.getByRole("heading", { name: /^Statement for/ }).isVisible(), true);
+      assert.equal(await page.getByRole("columnheader", { name: "Net" }).isVisible(), true);
+      for (const hidden of ["header", "main form", ".screen"]) {
+        assert.equal(await page.locator(hidden).first().isVisible(), false, hidden);
+      }
+      const pdf = (await page.pdf({ format, preferCSSPageSize: false })).toString("latin1");
+      assert.equal(pdf.match(/\/Type \/Page\b/g)?.length, 1, format);
     }
     await context.close();
   });

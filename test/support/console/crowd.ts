@@ -18,6 +18,8 @@ export interface Crowd {
   /** A delivered lead. */
   readonly delivered: string;
   readonly collision: string;
+  /** A returned lead of the tenant `acme`. */
+  readonly returned: string;
   /** The slug of a tenant with a long name and a suspended CRM route. */
   readonly suspended: string;
 }
@@ -87,7 +89,8 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
       }),
     );
   }
-  const [delivered = ""] = alike;
+  const [delivered = "", returned = ""] = alike;
+  await sql`select return_lead(${returned}, 'not_a_homeowner', ${`${hostile} ${longWord}`})`;
   const [dead, ...deadToo] = await Promise.all(
     deadReasons.map((_, index) =>
       post(index % 2 === 0 ? long : acme, {
@@ -177,6 +180,7 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
     dead: dead as string,
     held: held[2] as string,
     delivered,
+    returned,
     collision: collision?.id as string,
     suspended: longSlug,
   };

@@ -7,6 +7,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureDevCertificates } from "../../../scripts/dev_certificates.ts";
@@ -150,7 +151,14 @@ export class Reader {
   /** Creates the records whose ids a page mentions. */
   readonly #ids: Readonly<Record<string, (text: string) => Promise<string>>> = {
     EVENT_ID: async (text) => {
-      const lead = { first_name: "Jane", last_name: "Doe", phone: "5551234567", email: "jane@example.com" };
+      const lead = {
+        first_name: "Jane",
+        last_name: "Doe",
+        phone: "5551234567",
+        email: "jane@example.com",
+        // Otherwise the leads of two blocks would be duplicates.
+        external_id: randomUUID(),
+      };
       const id = await this.#post("intake", "/v1/intake", lead);
       if (text.includes("ctl -- dead")) await this.#kill(id);
       return id;
