@@ -14,10 +14,9 @@ import {
   type Report,
   type ReportRow,
   reportRows,
-  sourceKey,
-  type SourceName,
   sumOf,
 } from "../store/operator/report_rows.ts";
+import { sourceKey, type SourceName } from "../store/operator/sources.ts";
 import type { Pool } from "../store/pool.ts";
 
 const dayMs = 86_400_000;

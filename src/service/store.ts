@@ -10,7 +10,6 @@ import type { Observe } from "../observe/observation.ts";
 import { learner } from "../forms/learning.ts";
 import type { Lessons } from "../forms/spam/model.ts";
 import { Sampler } from "../observe/sampler.ts";
-import { sourceRows } from "../store/operator/report_rows.ts";
 import type { Config } from "../settings/config.ts";
 import { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import { Retention } from "../store/jobs/retention.ts";
@@ -19,7 +18,7 @@ import { writeSample } from "../store/jobs/samples.ts";
 import { SpamLearning } from "../store/jobs/spam_learning.ts";
 import { StatusReader } from "../store/jobs/status.ts";
 import { Maintenance } from "../store/jobs/maintenance.ts";
-import { readSourceActivity } from "../store/operator/report.ts";
+import { readSourceActivity, sourceRows } from "../store/operator/sources.ts";
 import { readOwnerRole, requireUsableDatabase } from "../store/schema/check.ts";
 import { Primary } from "../store/primary.ts";
 import { AcceptStore } from "../store/serving/accept.ts";
@@ -115,7 +114,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
     const learning = new SpamLearning(pools.jobs, learner);
     const isLearning = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
     const status = new StatusReader(pools.jobs, async () => {
-      const sources = sourceRows(await readSourceActivity(pools.jobs));
+      const sources = sourceRows(await readSourceActivity(pools.jobs, { skipsActive: true }));
       return sources.filter(({ silent }) => silent).length;
     });
     const { backupMarksDir } = config;

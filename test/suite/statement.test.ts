@@ -7,7 +7,7 @@ import { monthBounds, TimeZone } from "../../src/http/time_zone.ts";
 import { get } from "../support/client.ts";
 import { ConsoleStage } from "../support/console/stage.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { freshKey, type IssuedKey, lead } from "../support/test_env.ts";
+import { freshKey, lead } from "../support/test_env.ts";
 import { until } from "../support/until.ts";
 
 const seed = Number(process.env.STATEMENT_SEED ?? randomInt(2 ** 31));

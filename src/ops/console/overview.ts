@@ -7,9 +7,8 @@ import { readHeldCounts } from "../../store/operator/held.ts";
 import { readBacklogs, readOldestWaiting, type TenantBacklog } from "../../store/operator/overview.ts";
 import { type Pause, readPauses } from "../../store/operator/pauses.ts";
 import { readSuspendedRoutes } from "../../store/operator/route_states.ts";
-import { readSourceActivity } from "../../store/operator/report.ts";
+import { readSourceActivity, sourceRows } from "../../store/operator/sources.ts";
 import { Unavailable } from "../../store/pool.ts";
-import { sourceRows } from "../../store/operator/report_rows.ts";
 import type { Context } from "./context.ts";
 import { type RangeName, ranges, renderHistory } from "./history.ts";
 import { type ConsolePage, table } from "./layout.ts";
@@ -95,7 +94,7 @@ async function readAll(
         readPauses(pool, null),
         readHeldCounts(pool, null),
         readOpenCollisions(pool),
-        readSourceActivity(pool),
+        readSourceActivity(pool, { skipsActive: true }),
         renderHistory(pool, { range: ranges[range], clock }),
         reportTotals({ parts, clock }, range === "7d" || range === "30d" ? range : "today"),
       ]);

@@ -3,7 +3,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { queryString } from "./request.ts";
 import { formatCount, formatSeconds, pluralize, safeText, tenantLink } from "./text.ts";
-import type { SourceRow } from "../../store/operator/report_rows.ts";
+import type { SourceRow } from "../../store/operator/sources.ts";
 import type { OpenCollisions } from "../../store/operator/collisions.ts";
 import type { HeldCounts } from "../../store/operator/held.ts";
 import type { Pause } from "../../store/operator/pauses.ts";

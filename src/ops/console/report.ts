@@ -72,7 +72,7 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
 <form class="filters" method="get" action="/report">
 ${
       select("range", [
-        ...Object.keys(dayRanges).map((name) => [name, rangeText(name)] as const),
+        ...Object.entries(dayRanges).map(([name, { text }]) => [name, text] as const),
         ...months.map((month, index) =>
           [month, ["this month", "last month"][index] ?? monthName(month)] as const
         ),
@@ -121,7 +121,8 @@ export async function reportTotals(
 const isDayRange = (range: string): range is DayRange => Object.hasOwn(dayRanges, range);
 
 function rangeText(range: string): string {
-  return isDayRange(range) ? dayRanges[range].text : `in ${monthName(range)}`;
+  if (range === "today") return range;
+  return `in ${isDayRange(range) ? dayRanges[range].text : monthName(range)}`;
 }
 
 /** Returns the local days of a range, which is one of {@linkcode dayRanges} or a month, and the range's bounds. */

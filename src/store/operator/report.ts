@@ -1,7 +1,7 @@
 /** Reads the data for the operator's report and for statements, by period and key. */
 
 import type { Pool } from "../pool.ts";
-import { isoTime } from "./admin_pool.ts";
+import { readSourceActivity, reportMs, type SourceActivity } from "./sources.ts";
 
 /** A part of a report's span, such as a day. */
 export interface ReportPeriod {
@@ -28,20 +28,6 @@ interface ReportSpan {
   readonly tenant: string | null;
   /** The deadline of each statement. */
   readonly deadlineMs?: number;
-}
-
-/** A source of leads or submissions: one API key. */
-export interface ReportSource {
-  readonly keyId: number;
-  readonly tenant: string;
-  readonly isSandbox: boolean;
-  readonly source: string;
-  readonly kind: "lead" | "form";
-  readonly isActive: boolean;
-  /** ISO 8601, UTC. */
-  readonly lastAcceptedAt: string | null;
-  /** The longest time between successive hours with events, in the four weeks before the last event. */
-  readonly longestGapHours: number | null;
 }
 
 export interface PeriodFigures {
@@ -73,9 +59,7 @@ interface PeriodCount {
   readonly count: number;
 }
 
-export interface ReportData {
-  readonly now: string;
-  readonly sources: readonly ReportSource[];
+export interface ReportData extends SourceActivity {
   readonly figures: readonly PeriodFigures[];
   readonly counts: readonly PeriodCount[];
   readonly unknownAreas: readonly (Pick<PeriodCount, "period" | "keyId" | "count"> & {
@@ -83,22 +67,19 @@ export interface ReportData {
   })[];
 }
 
-// Shorter than the client's timeout.
-const reportMs = 16_000;
 // The maximum number of terms per key and period; `ctl vocabulary unknown` lists the others.
 const termsMax = 20;
 
 /** Reads the report from the totals of rolled-up hours and, for other hours, from the events. */
 export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportData> {
   const { deadlineMs = reportMs } = span;
-  const [clock, sources, figures, counts, unknownAreas] = await Promise.all([
-    readClock(pool, deadlineMs),
-    readSources(pool, span.tenant, { deadlineMs }),
+  const [activity, figures, counts, unknownAreas] = await Promise.all([
+    readSourceActivity(pool, { tenant: span.tenant, deadlineMs }),
     readFigures(pool, span),
     readCounts(pool, span),
     readUnknownAreas(pool, span),
   ]);
-  return { now: clock, sources, figures, counts, unknownAreas };
+  return { ...activity, figures, counts, unknownAreas };
 }
 
 type Sql = Parameters<Parameters<Pool["run"]>[1]>[0];
@@ -139,55 +120,6 @@ async function readCounts(pool: Pool, span: ReportSpan): Promise<PeriodCount[]> 
       group by 1, 2, 3, 4, 5
       order by count desc, p.field, p.reason`;
   });
-}
-
-/** Reads the sources, to find silent ones; `longestGapHours` is `null` for sources with an event in the last day. */
-export async function readSourceActivity(pool: Pool): Promise<Pick<ReportData, "now" | "sources">> {
-  const [now, sources] = await Promise.all([
-    readClock(pool, reportMs),
-    readSources(pool, null, { skipsActive: true }),
-  ]);
-  return { now, sources };
-}
-
-async function readClock(pool: Pool, deadlineMs: number): Promise<string> {
-  const [row] = await pool.run(
-    deadlineMs,
-    (sql) => sql<{ now: string }[]>`select ${isoTime(sql, sql`service_clock()`)} as now`,
-  );
-  return row?.now ?? "";
-}
-
-async function readSources(
-  pool: Pool,
-  tenant: string | null,
-  { skipsActive = false, deadlineMs = reportMs } = {},
-): Promise<ReportSource[]> {
-  return await pool.run(deadlineMs, (sql) =>
-    sql<ReportSource[]>`
-      select
-        k.id as "keyId", t.slug as tenant, t.sandbox as "isSandbox", k.label as source,
-        case k.surface when 'forms' then 'form' else 'lead' end as kind, k.revoked_at is null and k.suspended_at is null as "isActive",
-        ${isoTime(sql, sql`e.received_at`)} as "lastAcceptedAt", g.hours::float8 as "longestGapHours"
-      from api_key as k
-      join tenant as t on t.id = k.tenant_id
-      left join lateral (
-        -- Compared as rows; otherwise the planner may scan all events for a key without recent ones.
-        select e.received_at from event as e
-        where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
-        order by e.key_id desc, e.event_id desc limit 1
-      ) as e on true
-      left join lateral (
-        select max(extract(epoch from h.gap)) / 3600 as hours
-        from (
-          select t.hour - lag(t.hour) over (order by t.hour) as gap
-          from hour_total as t
-          where t.key_id = k.id and t.hour > e.received_at - interval '28 days' and t.hour <= e.received_at
-            ${skipsActive ? sql`and e.received_at < (select service_clock()) - interval '1 day'` : sql``}
-        ) as h
-      ) as g on true
-      where ${tenant === null ? sql`true` : sql`t.slug = ${tenant}`}
-      order by t.slug, k.label, k.id`);
 }
 
 async function readFigures(pool: Pool, span: ReportSpan): Promise<PeriodFigures[]> {

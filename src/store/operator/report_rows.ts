@@ -3,7 +3,8 @@
  * rotating a key does not change the report.
  */
 
-import type { PeriodFigures, ReportData, ReportSource } from "./report.ts";
+import type { PeriodFigures, ReportData } from "./report.ts";
+import { byName, compare, type ReportSource, sourceKey, type SourceRow, sourceRows } from "./sources.ts";
 
 /** The figures for a source in a day or a longer period. */
 export interface ReportRow {
@@ -50,17 +51,6 @@ export function sumOf(refusals: ReportRow["refused"]): number {
 /** Formats a refusal as a field and its reason, or as the error code. */
 export function refusalText({ field, reason }: ReportRow["refused"][number]): string {
   return field === "" ? reason : `${field} ${reason}`;
-}
-
-/** A source and its last activity. */
-export interface SourceRow {
-  readonly tenant: string;
-  readonly source: string;
-  readonly kind: "lead" | "form";
-  readonly last_accepted_at: string | null;
-  /** The number of hours without an event after which the source is silent; `null` if it is never silent. */
-  readonly silent_after_hours: number | null;
-  readonly silent: boolean;
 }
 
 export interface Report {
@@ -152,16 +142,6 @@ export function ofSource(sources: ReportData["sources"], label: string | null): 
   return label === null ? sources : sources.filter(({ source }) => source === label);
 }
 
-export type SourceName = Pick<ReportSource, "tenant" | "source" | "kind">;
-
-/** Returns a key that identifies a source in a map. */
-export const sourceKey = ({ tenant, source, kind }: SourceName) => JSON.stringify([tenant, source, kind]);
-
-const compare = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
-
-const byName = (a: SourceName, b: SourceName) =>
-  compare(a.tenant, b.tenant) || compare(a.source, b.source) || compare(a.kind, b.kind);
-
 function emptyRow({ tenant, source, kind }: ReportSource, day: string): ReportRow {
   return {
     tenant,
@@ -224,36 +204,4 @@ export function percentiles(seconds: ReadonlyMap<number, number>): ReportRow["se
     return Math.round(1.05 ** (bucket - 0.5)) / 1_000;
   };
   return { median: percentile(0.5), p95: percentile(0.95) };
-}
-
-const hourMs = 3_600_000;
-const silentHoursMin = 24;
-const gapFactor = 1.5;
-
-/**
- * Returns the sources that have an active key, except those of sandbox tenants. A source is silent if it has sent nothing for
- * 1.5 times its longest gap in the four weeks before its last event, and for at least 24 hours. A source without events is
- * never silent.
- *
- * Chosen: four weeks, so that the longest gap covers the source's usual nights and weekends.
- */
-export function sourceRows({ sources, now }: Pick<ReportData, "now" | "sources">): SourceRow[] {
-  const groups = Map.groupBy(sources.filter(({ isSandbox }) => !isSandbox), sourceKey);
-  return [...groups.values()].filter((keys) => keys.some(({ isActive }) => isActive)).map((keys) => {
-    const { tenant, source, kind } = keys[0] as ReportSource;
-    const last = keys.map(({ lastAcceptedAt }) => lastAcceptedAt ?? "").sort().at(-1) || null;
-    const gaps = keys.map(({ longestGapHours }) => longestGapHours ?? 0);
-    const afterHours = last === null
-      ? null
-      : Math.max(silentHoursMin, Math.ceil(gapFactor * Math.max(...gaps)));
-    const silentMs = last === null ? 0 : Date.parse(now) - Date.parse(last);
-    return {
-      tenant,
-      source,
-      kind,
-      last_accepted_at: last,
-      silent_after_hours: afterHours,
-      silent: afterHours !== null && silentMs > afterHours * hourMs,
-    };
-  }).sort(byName);
 }
