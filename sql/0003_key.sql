@@ -23,6 +23,7 @@ create table api_key (
   -- A key charges only a campaign of its own tenant.
   foreign key (tenant_id, campaign_id) references campaign (tenant_id, id)
 );
+create index api_key_tenant on api_key (tenant_id);
 
 -- Raised limits by network. The limit per IP address is checked before authentication, so it cannot be raised per key.
 create table ip_limit (

@@ -5,6 +5,7 @@
 --   routes share p_waiting_max events equally, one each at least.
 -- - event_id to settled_at: the last response since the route was set: that to the last try of a suspended route, else the latest
 --   one among the newest 200 events of the route's sources. Without p_tenant_id, only those of suspended routes.
+-- - done_at: the last success among the same events.
 --
 -- The service's role cannot read routes. This function returns no address and no secret, only the secrets' names.
 --
@@ -15,7 +16,7 @@ create or replace function route_states(p_tenant_id int, p_waiting_max int)
 returns table (
   tenant text, kind text, source text, form text, target text, recipe_version text, secret_names text[], changed_at timestamptz,
   reason text, since timestamptz, waiting int, waiting_more boolean,
-  event_id text, state text, status int, answer text, effect_reason text, settled_at timestamptz
+  event_id text, state text, status int, answer text, effect_reason text, settled_at timestamptz, done_at timestamptz
 )
 language sql stable
 security definer
@@ -57,7 +58,7 @@ as $$
     r.slug, r.kind, r.source, r.form, r.target, r.recipe_version,
     array(select json_object_keys(r.secrets)), r.changed_at,
     r.reason, r.since, least(w.waiting, r.looked_max)::int, w.looked > r.looked_max,
-    x.event_id, x.state, x.status, x.answer, x.reason, x.settled_at
+    x.event_id, x.state, x.status, x.answer, x.reason, x.settled_at, l.done_at
   from listed as r
   cross join lateral (
     select count(e.waits) as waiting, count(*) as looked
@@ -72,18 +73,18 @@ as $$
     ) as e on true
   ) as w
   left join lateral (
-    select n.event_id
+    select
+      (array_agg(n.event_id order by n.event_id = r.event_id desc nulls last, e.settled_at desc))[1] as event_id,
+      max(e.settled_at) filter (where e.is_done) as done_at
     from (
       (select n.event_id from newest as n where r.source in ('', n.label) order by n.event_id desc limit 200)
       union all
       select r.event_id
     ) as n
     cross join lateral (
-      select e.settled_at from actions.effect as e
+      select e.settled_at, e.is_done from actions.effect as e
       where e.event_id = n.event_id and e.route_id = r.id and e.settled_at >= r.changed_at offset 0
     ) as e
-    order by n.event_id = r.event_id desc nulls last, e.settled_at desc
-    limit 1
   ) as l on true
   left join lateral (
     select e.event_id, actions.effect_state(e) as state, e.status, e.answer, e.reason, e.settled_at

@@ -40,12 +40,19 @@ function checksum(text: string): string {
   return digits;
 }
 
+/** Returns the prefix that names a key's surface and whether it is for tests. */
+export function keyPrefix(
+  { surface, sandbox }: { readonly surface: KeySurface; readonly sandbox: boolean },
+): string {
+  return `${surface === "intake" ? "lead" : "form"}_${sandbox ? "test" : "live"}_`;
+}
+
 /** Generates a key. `fillRandom` must be cryptographically secure. Source: DECISIONS, Keys. */
 export function generateKey(
   options: { readonly surface: KeySurface; readonly sandbox: boolean },
   fillRandom: (bytes: Uint8Array) => void,
 ): string {
-  const prefix = `${options.surface === "intake" ? "lead" : "form"}_${options.sandbox ? "test" : "live"}_`;
+  const prefix = keyPrefix(options);
   const bytes = new Uint8Array(64);
   let random = "";
   while (random.length < randomLength) {

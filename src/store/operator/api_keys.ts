@@ -15,6 +15,8 @@ export interface RaisedLimit {
 export interface ListedKey {
   readonly id: string;
   readonly tenant: string;
+  /** Whether the tenant is a sandbox. */
+  readonly sandbox: boolean;
   readonly label: string;
   readonly surface: KeySurface;
   readonly last4: string;
@@ -77,7 +79,7 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
   return await query(pool, (sql) =>
     sql<ListedKey[]>`
       select
-        k.id::text as id, t.slug as tenant, k.label, k.surface, k.last4, c.slug as campaign,
+        k.id::text as id, t.slug as tenant, t.sandbox, k.label, k.surface, k.last4, c.slug as campaign,
         ${isoTime(sql, sql`k.created_at`)} as "createdAt", ${
       isoTime(sql, sql`k.last_used_at`)
     } as "lastUsedAt",
@@ -92,7 +94,7 @@ export async function listKeys(pool: Pool, tenantId: number | null): Promise<Lis
       from api_key as k
       join tenant as t on t.id = k.tenant_id
       left join campaign as c on c.id = k.campaign_id
-      where ${tenantId}::int is null or k.tenant_id = ${tenantId}
+      ${tenantId === null ? sql`` : sql`where k.tenant_id = ${tenantId}`}
       order by k.id`);
 }
 

@@ -28,24 +28,40 @@ const rowsMax = 20_000;
 
 /**
  * Lists entries, newest first, starting at row `fromId` unless it is `null`; `subject` selects the entries about one
- * event, submission or term.
+ * event, submission or term, `tenantId` those about a tenant, its keys, forms and campaigns.
  */
 export async function listAudit(
   pool: Pool,
-  { fromId = null, subject = null, limit }: {
+  { fromId = null, subject = null, tenantId = null, limit }: {
     readonly fromId?: string | null;
     readonly subject?: string | null;
+    readonly tenantId?: number | null;
     readonly limit: number;
   },
 ): Promise<AuditEntry[]> {
   return await query(pool, (sql) => {
     const from = fromId === null ? sql`true` : sql`a.id <= ${fromId}::bigint`;
     const about = subject === null ? sql`` : sql`and a.subject = ${subject}`;
+    const rows = tenantId === null ? sql`select * from audit as a where ${from} ${about}` : sql`
+        select a.* from tenant as t
+        cross join lateral (
+          select t.slug as subject, 'tenant' as kind
+          union all select t.slug || '/' || f.form_key, 'form' from form as f where f.tenant_id = t.id
+          union all select k.id::text, 'key' from api_key as k where k.tenant_id = t.id
+          union all select c.slug, 'campaign' from campaign as c where c.tenant_id = t.id
+        ) as s
+        -- Reads each subject's rows by the index.
+        cross join lateral (
+          select * from audit as a where a.subject = s.subject and ${from} ${about} order by a.id desc limit ${rowsMax}
+        ) as a
+        where t.id = ${tenantId} and split_part(a.action, '.', 1) = s.kind
+          -- Other tenants may have campaigns with the same slug.
+          and (s.kind <> 'campaign' or a.detail ->> 'tenant' = t.slug)`;
     return sql<AuditEntry[]>`
       select
         max(a.id)::text as id, ${isoTime(sql, sql`a.at`)} as at, a.actor, a.claimed, a.action,
         (array_agg(a.subject order by a.id))[1:3] as subjects, count(*)::int as count, a.detail::text as detail
-      from (select * from audit as a where ${from} ${about} order by a.id desc limit ${rowsMax}) as a
+      from (${rows} order by a.id desc limit ${rowsMax}) as a
       group by a.at, a.actor, a.claimed, a.action, a.detail::text
       order by max(a.id) desc
       limit ${limit}`;

@@ -215,6 +215,26 @@ export async function listLeads(pool: Pool, filter: EventFilter): Promise<Listed
   return rows.map((row, index) => ({ ...row, state: states[index] as DeliveryState }));
 }
 
+/** Finds a tenant's newest events, newest first; reads as many index entries of each of its keys. */
+export async function newestEventIds(
+  pool: Pool,
+  { tenantId, limit }: { readonly tenantId: number; readonly limit: number },
+): Promise<string[]> {
+  const rows = await query(pool, (sql) =>
+    sql<{ eventId: string }[]>`
+      select n.event_id as "eventId"
+      from api_key as k
+      cross join lateral (
+        select e.event_id from event as e
+        -- As in route_states.
+        where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
+        order by e.key_id desc, e.event_id desc limit ${limit}
+      ) as n
+      where k.tenant_id = ${tenantId}
+      order by n.event_id desc limit ${limit}`);
+  return rows.map(({ eventId }) => eventId);
+}
+
 const collisionsMax = 50;
 
 /** Reads the events with these ids, in order; `null` for an unknown id. `withRaw: false` omits the posted bodies. */

@@ -89,6 +89,6 @@ export async function listForms(pool: Pool, tenantId: number | null): Promise<Li
       select t.slug as tenant, f.form_key as "formKey", f.required, f.threshold, f.blocked,
         ${isoTime(sql, sql`f.created_at`)} as "createdAt"
       from form as f join tenant as t on t.id = f.tenant_id
-      where f.removed_at is null and (${tenantId}::int is null or f.tenant_id = ${tenantId})
+      where f.removed_at is null ${tenantId === null ? sql`` : sql`and f.tenant_id = ${tenantId}`}
       order by t.slug, f.form_key`);
 }

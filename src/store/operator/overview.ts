@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import { type BoundedCount, boundedCount, countedMax, isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
@@ -20,6 +21,21 @@ const tenantsMax = 200;
 
 /** Reads the tenants with pending or dead events and the live tenants without a route, most dead events first. */
 export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
+  return await selectBacklogs(
+    pool,
+    (sql) => sql`w.count > 0 or d.count > 0 or not (t.sandbox or t.has_route)`,
+  );
+}
+
+/** Reads a tenant's pending and dead events. */
+export async function readBacklog(pool: Pool, tenantId: number): Promise<TenantBacklog | null> {
+  return (await selectBacklogs(pool, (sql) => sql`t.id = ${tenantId}`))[0] ?? null;
+}
+
+async function selectBacklogs(
+  pool: Pool,
+  where: (sql: postgres.Sql) => postgres.PendingQuery<postgres.Row[]>,
+): Promise<TenantBacklog[]> {
   const rows = await query(
     pool,
     (sql) =>
@@ -42,7 +58,7 @@ export async function readBacklogs(pool: Pool): Promise<TenantBacklog[]> {
           select from dead_letter as d where d.tenant_id = t.id limit ${countedMax + 1}
         ) as d
       ) as d
-      where w.count > 0 or d.count > 0 or not (t.sandbox or t.has_route)
+      where ${where(sql)}
       order by d.count desc, w.count desc, t.slug
       limit ${tenantsMax}`,
   );

@@ -21,6 +21,8 @@ export interface RouteState {
   readonly suspension: Suspension | null;
   /** The last response since the route was set; `null` if there was none among the newest events. */
   readonly last: LastResponse | null;
+  /** When an event was last sent successfully, among the same events. */
+  readonly doneAt: string | null;
 }
 
 /** The reasons why a CRM route is suspended. */
@@ -70,7 +72,8 @@ export async function readRouteStates(pool: Pool, tenantId: number | null): Prom
       select r.tenant, r.kind, r.source, r.form, r.target, r.recipe_version as "recipeVersion", r.reason, r.waiting,
         r.waiting_more as "isMore", r.secret_names as "secretNames", r.event_id as "eventId", r.state, r.status, r.answer,
         r.effect_reason as "effectReason", ${isoTime(sql, sql`r.changed_at`)} as "changedAt",
-        ${isoTime(sql, sql`r.since`)} as since, ${isoTime(sql, sql`r.settled_at`)} as "settledAt"
+        ${isoTime(sql, sql`r.since`)} as since, ${isoTime(sql, sql`r.settled_at`)} as "settledAt",
+        ${isoTime(sql, sql`r.done_at`)} as "doneAt"
       from route_states(${tenantId}::int, ${countedMax}) as r`);
   return rows.map(({ reason, since, waiting, isMore, secretNames, eventId, ...row }) => {
     const { state, status, answer, effectReason, settledAt, ...route } = row;

@@ -1,9 +1,10 @@
 import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import type postgres from "postgres";
 import { query, queryOne } from "../query.ts";
 
 /** A tenant. Times are ISO 8601, UTC. */
-interface Tenant {
+export interface Tenant {
   readonly id: number;
   readonly slug: string;
   readonly name: string;
@@ -40,14 +41,19 @@ export async function addTenant(
 
 /** Lists all tenants by slug. */
 export async function listTenants(pool: Pool): Promise<Tenant[]> {
-  return await query(pool, (sql) =>
-    sql<Tenant[]>`
-      select t.id, t.slug, t.name, t.sandbox, t.has_route as "hasRoute", t.time_zone as "timeZone",
-        to_char(t.digest_at, 'HH24:MI') as "digestAt", t.digest_actions as "digestActions", t.retention_days as "retentionDays",
-        ${isoTime(sql, sql`t.disabled_at`)} as "disabledAt",
-        ${isoTime(sql, sql`t.created_at`)} as "createdAt"
-      from tenant as t order by t.slug`);
+  return await query(pool, (sql) => sql<Tenant[]>`${selectTenants(sql)} order by t.slug`);
 }
+
+/** Reads a tenant; returns `null` if there is none. */
+export async function readTenant(pool: Pool, slug: string): Promise<Tenant | null> {
+  return await queryOne(pool, (sql) => sql<Tenant[]>`${selectTenants(sql)} where t.slug = ${slug}`);
+}
+
+const selectTenants = (sql: postgres.Sql) =>
+  sql`select t.id, t.slug, t.name, t.sandbox, t.has_route as "hasRoute", t.time_zone as "timeZone",
+      to_char(t.digest_at, 'HH24:MI') as "digestAt", t.digest_actions as "digestActions", t.retention_days as "retentionDays",
+      ${isoTime(sql, sql`t.disabled_at`)} as "disabledAt", ${isoTime(sql, sql`t.created_at`)} as "createdAt"
+    from tenant as t`;
 
 /** A change to a tenant; omitted members are unchanged. */
 export interface TenantChange {

@@ -152,6 +152,7 @@ test("reports suspended CRM routes as severe, each with the CRM's words, and nam
     target: "pipedrive",
     recipeVersion: null,
     changedAt: "",
+    doneAt: null,
     suspension: {
       reason: "crm_unauthorized",
       since: "2026-11-20T23:00:00Z",

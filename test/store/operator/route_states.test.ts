@@ -177,6 +177,8 @@ test("a suspended route shows since when, how many events wait, and the response
   await suspend(tried, "crm_unauthorized");
   const { suspension, last } = await find("crm  pipedrive");
   assert.deepEqual(suspension?.waiting, { count: 4, isMore: false });
+  const doneMs = Date.parse((await find("crm  pipedrive")).doneAt ?? "");
+  assert.ok(Math.abs(doneMs - Date.now() + 30 * 60_000) < 60_000, "the last success before that");
   assert.deepEqual([suspension.reason, suspension.secretNames], ["crm_unauthorized", ["token"]]);
   assert.ok(Math.abs(Date.parse(suspension.since) - Date.now() + 3_600_000) < 60_000);
   assert.deepEqual([last?.eventId, last?.status, last?.answer, last?.state], [
