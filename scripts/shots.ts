@@ -43,12 +43,14 @@ function selectShots(
     lead_delivered: `/leads/${delivered}`,
     lead_returned: `/leads/${returned}`,
     submission: `/leads/${held}`,
-    statement: `/console/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`,
+    statement: `/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`,
     collision: `/collisions/${collision}`,
     replay_all: "/dead/replay-all",
     tenant: "/tenants/acme",
     tenant_long: `/tenants/${suspended}`,
     nothing: "/held?tenant=mizrahi",
+    wrong_id: "/leads/06617d20",
+    audit_tenant: "/audit?tenant=acme",
   };
   const pages: Shot[] = [
     { name: "console", url: urls.ops, height: 604 },

@@ -187,7 +187,7 @@ test("the overview, the console and /metrics show open collisions, and the conso
   assert.match(text, /1 different lead was posted with a used/);
   assert.match(text, new RegExp(`href="/collisions/${id}">${tenant.slug} .*${second.label}`));
   const list = (await get(`${ops}/collisions?show=lost`)).text;
-  assert.equal([...list.matchAll(/>Compare \d+</g)].length, 1);
+  assert.equal([...list.matchAll(/>Compare\s\d+</g)].length, 1);
   const page = (await get(`${ops}/collisions/${id}`)).text;
   assert.match(page, /Accept as a separate lead/);
   const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? "";

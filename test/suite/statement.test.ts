@@ -202,7 +202,7 @@ test(`report, statement, CSV, console, metrics and campaigns agree about a rando
 
     // The console's statement and its report.
     const printed = tableOf(
-      (await stage.get(`/console/statement?tenant=${tenant.slug}&month=${month}`)).text,
+      (await stage.get(`/statement?tenant=${tenant.slug}&month=${month}`)).text,
     );
     const report = tableOf((await stage.get(`/report?tenant=${tenant.slug}&range=${month}`)).text);
     for (const [source, wanted] of [...expected.month, ["", total] as const]) {

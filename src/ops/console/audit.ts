@@ -2,9 +2,18 @@
 
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, table } from "./layout.ts";
-import { idPattern, parseQuery, rowIdPattern, slugPattern } from "./request.ts";
-import { formatCount, safeText, tenantLink, timeElement, truncated } from "./text.ts";
+import { type ConsolePage, filterForm, table } from "./layout.ts";
+import {
+  idPattern,
+  parseQuery,
+  queryString,
+  rowIdPattern,
+  selectedTenant,
+  slugPattern,
+  tenantSelect,
+} from "./request.ts";
+import { eventLink, formatCount, safeText, tenantLink, timeElement, truncated } from "./text.ts";
+import { looksLike } from "./wrong_id.ts";
 import { type AuditEntry, type AuditLink, listAudit, readAuditHead } from "../../store/operator/audit.ts";
 
 // The first words of each action's description; other actions are shown by name.
@@ -66,7 +75,11 @@ export function describeAction(entry: AuditEntry): Markup {
 function memberList(pairs: readonly (readonly [string, unknown])[]): Markup {
   return markup`${
     pairs.map(([name, value], index) =>
-      markup`${index > 0 && ", "}${truncated(withSpaces(name))} ${truncated(valueText(value), 120)}`
+      markup`${index > 0 && ", "}${truncated(withSpaces(name))} ${
+        name === "tenant" && typeof value === "string" && slugPattern.test(value)
+          ? tenantLink(value)
+          : truncated(valueText(value), 120)
+      }`
     )
   }`;
 }
@@ -98,16 +111,20 @@ function subjectLink(action: string, subject: string): Markup {
   if (!eventActions.test(action) || !idPattern.test(subject) || subject.length < 20) {
     return markup`<strong>${truncated(subject, 120)}</strong>`;
   }
-  return markup`<a class="id" href="/leads/${subject}">${subject}</a>`;
+  return eventLink(subject);
 }
 
 const listedMax = 100;
 
 export async function auditPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const fromId = parseQuery(query, ["from"]).matching("from", rowIdPattern);
+  const { pool } = parts;
+  const form = parseQuery(query, ["from", "tenant", "subject"]);
+  const fromId = form.matching("from", rowIdPattern);
+  const subject = form.text("subject");
+  const tenant = await selectedTenant(pool, form);
   const [rows, head] = await Promise.all([
-    listAudit(parts.pool, { fromId, limit: listedMax + 1 }),
-    readAuditHead(parts.pool),
+    listAudit(pool, { fromId, subject, tenantId: tenant.id, limit: listedMax + 1 }),
+    readAuditHead(pool),
   ]);
   const entries = rows.slice(0, listedMax);
   const next = rows[listedMax];
@@ -118,6 +135,14 @@ export async function auditPage({ parts, query, clock }: Context): Promise<Conso
 unverified name: the account on the machine, or the client's address. Each row contains a digest of
 the row before it, which reveals later changes. ${newestRowNote(head)}</p>
 ${
+      filterForm("/audit", [
+        await tenantSelect(pool, tenant.slug),
+        markup`<div><label for="subject">Id, slug or term</label><input id="subject" name="subject" value="${
+          subject ?? ""
+        }" autocomplete="off" spellcheck="false"></div>`,
+      ])
+    }
+${
       table(
         ["When", "Who", "What"],
         entries.map((entry) => ({
@@ -127,10 +152,20 @@ ${
             describeAction(entry),
           ],
         })),
-        { label: "Audit", empty: markup`No actions yet.` },
+        {
+          label: "Audit",
+          empty: subject === null
+            ? markup`No actions${tenant.slug !== null && markup` on this tenant`} yet.`
+            : markup`No actions on it.${looksLike(subject, "event")}`,
+        },
       )
     }
-${next !== undefined && markup`<p><a class="button" href="/audit?from=${next.id}">Earlier</a></p>`}`,
+${
+      next !== undefined &&
+      markup`<p><a class="button" href="/audit${
+        queryString({ tenant: tenant.slug, subject, from: next.id })
+      }">Earlier</a></p>`
+    }`,
   };
 }
 

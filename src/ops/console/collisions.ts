@@ -21,8 +21,17 @@ import {
 } from "./request.ts";
 import { erasedNote, pairMembers, verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
-import { formatCount, type PageClock, safeText, tenantLink, timeElement, truncated } from "./text.ts";
+import { type ConsolePage, filterForm, RefusedPage, select, table } from "./layout.ts";
+import {
+  eventLink,
+  formatCount,
+  type PageClock,
+  safeText,
+  tenantLink,
+  timeElement,
+  truncated,
+} from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 
 const listedMax = 200;
 
@@ -50,10 +59,12 @@ export async function collisionsPage({ parts, query, clock }: Context): Promise<
 set aside, not delivered. If it is from <strong>another person</strong> (the phone or email differs, or neither can be compared), the
 lead is lost until you accept it. If it is from the same person, it is usually an edited copy of the same lead. Ask the caller to
 prefix its keys with its own name.</p>
-<form class="filters" method="get" action="/collisions">
-${await tenantSelect(parts.pool, tenant.slug)}${
-      select("show", [["", "all"], ...Object.entries(filters)], { label: "Show", selected: show })
-    }<div><button>Show</button></div></form>
+${
+      filterForm("/collisions", [
+        await tenantSelect(parts.pool, tenant.slug),
+        select("show", [["", "all"], ...Object.entries(filters)], { label: "Show", selected: show }),
+      ])
+    }
 ${
       table(
         [
@@ -70,13 +81,13 @@ ${
           className: collision.state === "open" && collision.otherPerson ? undefined : "off",
           cells: [
             timeElement(collision.lastAt, clock),
-            markup`<a href="/collisions/${collision.id}">Compare ${collision.id}</a>`,
+            markup`<a href="/collisions/${collision.id}">Compare\u00a0${collision.id}</a>`,
             stateBadges(collision),
             tenantLink(collision.tenant),
             safeText(collision.source),
             collision.idempotencyKey === null ? "–" : truncated(collision.idempotencyKey, 40),
             formatCount(collision.count),
-            markup`<a class="id" href="/leads/${collision.eventId}">${collision.eventId}</a>`,
+            eventLink(collision.eventId),
           ],
         })),
         {
@@ -105,19 +116,13 @@ export async function collisionPage(
   parseQuery(query, []);
   const id = exchange.params.id ?? "";
   const collision = rowIdPattern.test(id) ? await readCollision(parts.pool, id) : null;
-  if (collision === null) {
-    throw new RefusedPage(
-      404,
-      "No such collision",
-      markup`<p>See the <a href="/collisions">list of collisions</a>.</p>`,
-    );
-  }
+  if (collision === null) throw notFound("collision", id);
   return {
     title: `Collision ${collision.id}`,
     body: markup`<h1>Collision ${collision.id}</h1>
 ${statusBox(collision, { tokens, clock })}
 <dl class="facts">
-<dt>First event</dt><dd><a class="id" href="/leads/${collision.eventId}">${collision.eventId}</a></dd>
+<dt>First event</dt><dd>${eventLink(collision.eventId, "whole")}</dd>
 <dt>Tenant</dt><dd>${tenantLink(collision.tenant)}</dd>
 <dt>Idempotency-Key</dt><dd>${
       collision.idempotencyKey === null ? "none" : safeText(collision.idempotencyKey)
@@ -148,8 +153,7 @@ function statusBox(
       ? markup`<strong>Lead from another person</strong>: the phone or email differs, or neither can be compared. It was not
 delivered.`
       : markup`Same person, by phone and email: usually an edited copy of the same lead.`,
-    accepted:
-      markup`Accepted${settledTime}, as <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>.`,
+    accepted: markup`Accepted${settledTime}, as ${eventLink(acceptedEventId ?? "", "whole")}.`,
     dismissed: markup`Dismissed${settledTime}: it was not delivered.`,
     erased: markup`Its content has been erased. There is nothing left to accept.`,
   };

@@ -28,6 +28,7 @@ import {
 import type { Context } from "./context.ts";
 import { type ConsolePage, RefusedPage, rowCheckbox, select, table, textField } from "./layout.ts";
 import {
+  eventLink,
   formatBoundedCount,
   formatCount,
   type PageClock,
@@ -161,7 +162,7 @@ function deadLetterCells(deadLetter: ListedDeadLetter, clock: PageClock): Markup
     rowCheckbox("event_id", eventId, { label: `Select ${eventId}` }),
     reasonBadge(deadLetter.reason ?? "unknown", "bad"),
     timeElement(deadLetter.diedAt, clock),
-    markup`<a class="id" href="/leads/${eventId}">${eventId}</a><br><span class="quiet">${
+    markup`${eventLink(eventId)}<br><span class="quiet">${
       deadLetter.kind === "lead" ? "lead" : "submission"
     }, received</span> ${timeElement(deadLetter.receivedAt, clock)}`,
     markup`${tenantLink(deadLetter.tenant)}<br><span class="quiet">${safeText(deadLetter.source)}</span>`,

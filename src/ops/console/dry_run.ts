@@ -9,7 +9,7 @@ import type { ConsoleParts, Context } from "./context.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { failureText } from "./problems.ts";
 import { actionForm, idPattern, readForm } from "./request.ts";
-import { safeText, tenantLink } from "./text.ts";
+import { eventLink, safeText, tenantLink } from "./text.ts";
 
 const pathOf = (tenant: string) => `/tenants/${tenant}/dry-run` as const;
 
@@ -62,7 +62,7 @@ export async function dryRunAction({ parts, tokens, exchange }: Context): Promis
     title: `Dry run for ${slug}`,
     body: markup`<h1>Dry run for ${tenantLink(slug)}</h1>
 <p>The requests for ${
-      eventId === null ? "a made-up lead" : markup`<a class="id" href="/leads/${eventId}">${eventId}</a>`
+      eventId === null ? "a made-up lead" : eventLink(eventId, "whole")
     } as they would go out. Nothing was sent.</p>
 ${await requestList(dryRun, { tenant: slug, eventId, event })}`,
   };

@@ -25,7 +25,7 @@ import {
   tenantSelect,
 } from "./request.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, rowCheckbox, select, table } from "./layout.ts";
+import { type ConsolePage, filterForm, RefusedPage, rowCheckbox, select, table } from "./layout.ts";
 import {
   badges,
   formatBoundedCount,
@@ -72,17 +72,18 @@ but it stays held and searchable. The spam score learns from both.</p>
 <p>Corrected in the last 30 days: ${pluralize(corrected.released, "held submission")} released, ${
       pluralize(corrected.reported, "delivered submission")
     } reported as spam.</p>
-<form class="filters" method="get" action="/held">
-${await tenantSelect(pool, tenant.slug)}${
-      select(
-        "reason",
-        [["", `any except ${honeypotReason}`], ...names.map((name) => [name, name] as const)],
-        {
+${
+      filterForm("/held", [
+        await tenantSelect(pool, tenant.slug),
+        select("reason", [
+          ["", `any except ${honeypotReason}`],
+          ...names.map((name) => [name, name] as const),
+        ], {
           label: "Reason",
           selected: reason,
-        },
-      )
-    }<div><button>Show</button></div></form>
+        }),
+      ])
+    }
 ${
       actionForm(
         { tokens, path: "/held/review", hidden: filterQuery },
@@ -105,14 +106,14 @@ ${
               caption: total.count > held.length
                 ? `${formatCount(held.length)} of ${formatBoundedCount(total)}`
                 : undefined,
-              isCompact: true,
+              look: "compact",
             },
           )
         }
 ${
           held.length > 0 &&
           markup`<div class="row bar"><button class="main" name="release" value="chosen">Release selected</button><button
- name="dismiss" value="chosen">Dismiss selected</button><a class="button" href="/held${
+ name="dismiss" value="chosen">Dismiss selected</button></div><div class="row"><a class="button" href="/held${
             queryString({ ...filterQuery, choose: areAllSelected ? null : "all", after: form.text("after") })
           }">${areAllSelected ? "Select none" : "Select all"}</a>${
             submissions.length > pageSize && lastListed !== undefined &&
@@ -167,10 +168,10 @@ function submissionCells(
 
 const nonContentFields: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
 
-/** Returns a submission's sender, contact, and longest other value. */
-function readFields(fields: HeldSubmission["fields"]) {
+/** Returns a submission's sender, contact, and longest other value, each empty if there is none. */
+export function readFields(fields: Readonly<Record<string, unknown>>) {
   const content = Object.entries(fields).filter(([name]) => !nonContentFields.includes(name))
-    .map(([name, value]) => [name, normalizeLine(value)] as const);
+    .map(([name, value]) => [name, normalizeLine(String(value ?? ""))] as const);
   const { name, take, used } = findSender(content, String);
   const [email, phone] = [take("email"), take("phone")];
   const others = content.map(([, value]) => value).filter((value) => !used.has(value));

@@ -1,12 +1,22 @@
 /** Lists the API keys with their status, and the unknown fields that a key's source sends. */
 
-import { markup } from "../../http/markup.ts";
+import { keyPrefix } from "../../contract/api_key.ts";
+import { type Markup, markup } from "../../http/markup.ts";
 import { likelyField } from "../../lead/misspelling.ts";
 import { type ListedKey, listKeys, readUnknownFields } from "../../store/operator/api_keys.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, table, type TableRow } from "./layout.ts";
+import { type ConsolePage, table, type TableRow } from "./layout.ts";
 import { parseQuery, selectedTenant, tenantFilter } from "./request.ts";
-import { formatCount, type PageClock, pluralize, safeText, tenantLink, timeElement } from "./text.ts";
+import {
+  formatCount,
+  type PageClock,
+  pluralize,
+  safeText,
+  shownOf,
+  tenantLink,
+  timeElement,
+} from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 
 const listedMax = 1_000;
 // Chosen: a key that is unused for 30 days, or still unused a week after its issue, is either broken or not needed.
@@ -36,58 +46,65 @@ const statusOrder: readonly KeyStatus[] = [
 /** Renders the page `/keys`. */
 export async function keysPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const tenant = await selectedTenant(parts.pool, parseQuery(query, ["tenant"]));
-  const keys = (await listKeys(parts.pool, tenant.id))
-    .map((key) => ({ key, status: keyStatus(key, clock) }))
-    .sort((a, b) => statusOrder.indexOf(a.status) - statusOrder.indexOf(b.status));
-  const unusedCount = keys.filter(({ status }) => status === "stale" || status === "never used").length;
   return {
     title: "Keys",
     body: markup`<h1>Keys</h1>
-<p>${
-      keys.length === 0
-        ? ""
-        : unusedCount === 0
-        ? "Every key that is not revoked is in use."
-        : markup`<strong>${
-          pluralize(unusedCount, "key")
-        }</strong> unused for 30 days, or never used: ask whether the source still
-sends leads, and revoke keys that are not needed.`
-    } To issue, limit or revoke keys, use the command: <code>ctl key issue TENANT --label LABEL</code>,
+<p>To issue, limit or revoke keys, use the command: <code>ctl key issue TENANT --label LABEL</code>,
 <code>ctl key limit ID …</code>, <code>ctl key revoke ID</code>.</p>
-${
-      keys.some(({ status }) => status === "exposed") &&
-      markup`<p class="bad message">An exposed key was sent in a URL, and logs contain URLs. Issue a new key, then revoke the exposed one.</p>`
-    }
 ${await tenantFilter(parts.pool, "/keys", tenant.slug)}
-${
-      table(
-        [
-          "Id",
-          "Status",
-          "Tenant",
-          "Label (source)",
-          "Surface",
-          "Ends in",
-          "Campaign",
-          "Last used",
-          "Issued",
-        ],
-        keys.slice(0, listedMax).map(({ key, status }) => keyRow(key, { status, clock })),
-        {
-          label: "Keys",
-          empty: markup`No keys${
-            tenant.slug !== null && markup` for this tenant`
-          }. To issue one, run <code>ctl key issue TENANT --label LABEL</code>`,
-          caption: keys.length > listedMax
-            ? `${formatCount(listedMax)} of ${formatCount(keys.length)}`
-            : undefined,
-        },
-      )
-    }`,
+${keyTable(await listKeys(parts.pool, tenant.id), { clock, tenant: tenant.slug })}`,
   };
 }
 
-function keyRow(key: ListedKey, { status, clock }: { status: KeyStatus; clock: PageClock }): TableRow {
+/** Renders keys, those that need attention first, with what to do about them; `tenant`: the only tenant's slug, if any. */
+export function keyTable(
+  listed: readonly ListedKey[],
+  { clock, tenant }: { readonly clock: PageClock; readonly tenant: string | null },
+): Markup {
+  const keys = listed.map((key) => ({ key, status: keyStatus(key, clock) }))
+    .sort((a, b) => statusOrder.indexOf(a.status) - statusOrder.indexOf(b.status));
+  const unusedCount = keys.filter(({ status }) => status === "stale" || status === "never used").length;
+  return markup`${
+    unusedCount > 0 &&
+    markup`<p><strong>${
+      pluralize(unusedCount, "key")
+    }</strong> unused for 30 days, or never used: ask whether the source still sends leads, and revoke keys that are not
+needed.</p>`
+  }${
+    keys.some(({ status }) => status === "exposed") &&
+    markup`<p class="bad message">An exposed key was sent in a URL, and logs contain URLs. Issue a new key, then revoke the exposed one.</p>`
+  }${
+    table(
+      [
+        "Id",
+        "Status",
+        ...(tenant === null ? ["Tenant"] : []),
+        "Label (source)",
+        "Key",
+        "Campaign",
+        "Last used",
+        "Issued",
+      ],
+      keys.slice(0, listedMax).map(({ key, status }) => keyRow(key, { status, clock, tenant })),
+      {
+        label: "Keys",
+        empty: markup`No keys${
+          tenant !== null && markup` for this tenant`
+        }. To issue one, run <code>ctl key issue ${tenant ?? "TENANT"} --label LABEL</code>.`,
+        caption: shownOf(keys.length, listedMax),
+      },
+    )
+  }`;
+}
+
+function keyRow(
+  key: ListedKey,
+  { status, clock, tenant }: {
+    readonly status: KeyStatus;
+    readonly clock: PageClock;
+    readonly tenant: string | null;
+  },
+): TableRow {
   const isUnused = status === "stale" || status === "never used";
   const { limit } = key;
   const inactiveSince = key.revokedAt ?? key.suspendedAt;
@@ -98,15 +115,14 @@ function keyRow(key: ListedKey, { status, clock }: { status: KeyStatus; clock: P
       markup`<span class="badge ${
         isUnused ? "warn" : status === "in use" ? "good" : status === "exposed" ? "bad" : ""
       }">${status}</span>${inactiveSince !== null && markup`<br>${timeElement(inactiveSince, clock)}`}`,
-      tenantLink(key.tenant),
+      ...(tenant === null ? [tenantLink(key.tenant)] : []),
       markup`${safeText(key.label)}${
         limit !== null &&
         markup`<br><span class="badge warn">limit raised</span> ${
           formatCount(limit.perMinute)
         } per minute, burst ${formatCount(limit.burst)}, until ${timeElement(limit.until, clock)}`
       }`,
-      key.surface,
-      markup`<code>…${safeText(key.last4)}</code>`,
+      markup`<code class="id">${keyPrefix(key)}…${safeText(key.last4)}</code>`,
       key.campaign ?? "–",
       key.lastUsedAt === null ? "never" : timeElement(key.lastUsedAt, clock),
       timeElement(key.createdAt, clock),
@@ -120,13 +136,7 @@ export async function sourcePage({ parts, exchange, query }: Context): Promise<C
   const id = exchange.params.id ?? "";
   const keys = await listKeys(parts.pool, null);
   const key = keys.find((candidate) => candidate.id === id);
-  if (key === undefined) {
-    throw new RefusedPage(
-      404,
-      "No such key",
-      markup`<p>See the <a href="/keys">list of keys</a>.</p>`,
-    );
-  }
+  if (key === undefined) throw notFound("key", id);
   const unknown = await readUnknownFields(parts.pool, id);
   return {
     title: `Key ${id}`,

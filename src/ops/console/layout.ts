@@ -19,6 +19,8 @@ export interface ConsolePage {
   /** The window's title; must not contain text from callers. */
   readonly title: string;
   readonly body: Markup;
+  /** The text in the header's search box, which may be from callers; `null` for none. */
+  readonly searched?: string | null;
   /** The number of seconds after which the page reloads; `null` for never. */
   readonly refreshSeconds?: number | null;
 }
@@ -53,9 +55,12 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
   "Referrer-Policy": "same-origin",
 });
 
+/** The path of the search by identifier, whose parameter is `q`. */
+export const findPath = "/find";
+
 /** Renders a page in its frame. */
 export function render(page: ConsolePage, { navigation, section, clock, attention, message }: Frame): Reply {
-  const { status = 200, title, body, refreshSeconds = null } = page;
+  const { status = 200, title, body, searched = null, refreshSeconds = null } = page;
   const currentSection = navigation.find(({ path }) => path === section);
   const text = markup`<!DOCTYPE html>
 <html lang="en">
@@ -70,6 +75,9 @@ export function render(page: ConsolePage, { navigation, section, clock, attentio
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <p>Lead intake</p>
+<form class="find" role="search" aria-label="Find" method="get" action="${findPath}"><input type="search" name="q" aria-label="Find an id, phone, email or name" placeholder="Find a lead"${
+    searched !== null && markup` value="${searched}"`
+  } autocomplete="off" spellcheck="false" autocapitalize="off" enterkeyhint="search"></form>
 <nav aria-label="Console"><details><summary>Menu${
     currentSection !== undefined && markup`: ${currentSection.name}`
   }${attentionBadge(attention, "/dead")}</summary><ul>${
@@ -121,12 +129,14 @@ export class RefusedPage extends Error {
   override readonly name = "RefusedPage";
   readonly status: number;
   readonly advice: Markup;
+  readonly searched: string | null;
 
-  /** `title` names the error in a few words; `advice` says what to do. */
-  constructor(status: number, title: string, advice: Markup) {
+  /** `title` names the error in a few words; `advice` says what to do; `searched` is as in {@linkcode ConsolePage}. */
+  constructor(status: number, title: string, advice: Markup, searched: string | null = null) {
     super(title);
     this.status = status;
     this.advice = advice;
+    this.searched = searched;
   }
 }
 
@@ -140,7 +150,8 @@ export interface TableRow {
  * Renders a table, or `empty` if there are no rows. `>` before a column's name aligns it right; `!` marks a column of buttons.
  *
  * On a phone, CSS shows each row as a block of labels (`data-label`) and values; the ARIA roles keep it a table for screen
- * readers. With `isCompact`, the block is a checkbox, the main cell, and the other cells as lines of text.
+ * readers. With the look `compact`, the block is a checkbox, the main cell, and the other cells as lines of text; with
+ * `cards`, which has no column of buttons, lines of text that link to the page of the row's `eventLink`.
  */
 export function table(
   columns: readonly string[],
@@ -149,10 +160,10 @@ export function table(
     readonly label: string;
     readonly empty: Markup;
     readonly caption?: Value | undefined;
-    readonly isCompact?: boolean;
+    readonly look?: "compact" | "cards";
   },
 ): Markup {
-  if (rows.length === 0) return markup`<p class="quiet">${options.empty}</p>`;
+  if (rows.length === 0) return markup`<div class="quiet">${options.empty}</div>`;
   const headings = columns.map((column) => ({
     name: column.replace(/^[>!]/, ""),
     classes: column.startsWith(">")
@@ -160,7 +171,7 @@ export function table(
       : column.startsWith("!") && markup` class="act"`,
   }));
   return markup`<div class="scroll${
-    options.isCompact === true && " compact"
+    options.look !== undefined && ` ${options.look}`
   }" role="region" aria-label="${options.label}" tabindex="0"><table role="table">
 ${options.caption === undefined ? null : markup`<caption>${options.caption}</caption>`}
 <thead role="rowgroup"><tr role="row">${
@@ -178,6 +189,17 @@ ${options.caption === undefined ? null : markup`<caption>${options.caption}</cap
 `
     )
   }</tbody></table></div>`;
+}
+
+/** Renders a figure with its name, inside `<dl class="tiles">`. */
+export function tile(
+  name: string,
+  value: string,
+  { tone = null, small = null }: { tone?: "bad" | "warn" | null; small?: Value } = {},
+): Markup {
+  return markup`<div${tone !== null && markup` class="${tone}"`}><dt>${name}</dt><dd>${value}${
+    small !== null && markup`<small>${small}</small>`
+  }</dd></div>`;
 }
 
 /** Renders the checkbox that selects a row; `label` names the row for screen readers. */
@@ -207,6 +229,12 @@ export function textField(
   }${lengthMax !== null && markup` maxlength="${lengthMax}"`} type="${
     isDateShown ? "date" : "text"
   }" autocomplete="off" spellcheck="false"></div>`;
+}
+
+/** Renders a form that filters a page, with its button. */
+export function filterForm(path: string, controls: Value): Markup {
+  return markup`<form class="filters" method="get" action="${path}">
+${controls}<div><button>Show</button></div></form>`;
 }
 
 /** Renders a `<select>` for a filter form, with its label. */

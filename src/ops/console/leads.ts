@@ -1,4 +1,4 @@
-/** `/leads`: the search. The only personal data in its results is the city and the end of the phone number. */
+/** `/leads`: the search. */
 
 import { flagNames } from "../../contract/fields.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
@@ -8,26 +8,20 @@ import { searchEvents, type SearchFilter } from "../../store/operator/search.ts"
 import { canonicalQuery, decodeCursor, encodeCursor, filterNames, readFilter } from "../leads.ts";
 import { InvalidParameter, type Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, select, table } from "./layout.ts";
+import { type ConsolePage, RefusedPage, select } from "./layout.ts";
 import { idPattern, parseQuery, queryString, tenantSelect } from "./request.ts";
-import {
-  badge,
-  badges,
-  formatCents,
-  formatCount,
-  type PageClock,
-  safeText,
-  tenantLink,
-  timeElement,
-  truncated,
-} from "./text.ts";
+import { eventTable } from "./event_rows.ts";
+import { formatCount, type PageClock } from "./text.ts";
+import { looksLike } from "./wrong_id.ts";
 
 const listedMax = 50;
 
 export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["id", ...filterNames, "cursor"], clock);
-  const id = form.matching("id", idPattern);
-  const filter = readFilterOrError(form);
+  const id = form.text("id");
+  const filter = id !== null && !idPattern.test(id)
+    ? new InvalidParameter("id", "It is not the id of an event or a submission")
+    : readFilterOrError(form);
   const tenants = await tenantSelect(parts.pool, form.text("tenant"));
   if (filter instanceof InvalidParameter) {
     return {
@@ -35,6 +29,7 @@ export async function leadsPage({ parts, query, clock }: Context): Promise<Conso
       title: "Invalid search",
       body: markup`<h1>Leads and submissions</h1>
 <p class="bad message" role="alert" id="wrong">Invalid search: <code>${filter.parameter}</code>. ${filter.message}.</p>
+${id !== null && filter.parameter === "id" && looksLike(id, "event")}
 ${filterForm(form, { tenants, zone: clock.zone, invalidName: filter.parameter })}`,
     };
   }
@@ -63,7 +58,8 @@ ${filterForm(form, { tenants, zone: clock.zone, invalidName: filter.parameter })
 ${filterForm(form, { tenants, zone: clock.zone, invalidName: null })}
 ${
       resultTable(events, {
-        isFiltered: [id, ...Object.values(values)].some((value) => value !== null),
+        id,
+        isFiltered: Object.values(values).some((value) => value !== null),
         next,
         clock,
       })
@@ -89,60 +85,26 @@ function readFilterOrError(form: Parameters): SearchFilter | InvalidParameter {
 
 function resultTable(
   events: readonly StoredEvent[],
-  { isFiltered, next, clock }: { isFiltered: boolean; next: string | null; clock: PageClock },
+  { id, isFiltered, next, clock }: {
+    readonly id: string | null;
+    readonly isFiltered: boolean;
+    readonly next: string | null;
+    readonly clock: PageClock;
+  },
 ): Markup {
-  const emptyText = next !== null
+  const emptyText = id !== null
+    ? markup`No match.${looksLike(id, "event")}`
+    : next !== null
     ? markup`No match among the newest events. Continue searching through the older ones.`
     : isFiltered
     ? markup`No match. Remove a filter, or check whether the caller got a 202: refused posts are not stored.`
     : markup`Nothing has been accepted yet. To issue a key to post with, run <code>ctl key issue TENANT --label LABEL</code>.`;
-  return table(
-    ["Received", "State", "Event", "Summary", "Tenant and source", "Flags"],
-    events.map((event) => ({
-      cells: [
-        timeElement(event.receivedAt, clock),
-        stateCell(event),
-        markup`<a class="id" href="/leads/${event.eventId}">${event.eventId}</a>${
-          event.kind === "form" && markup`<br><span class="quiet">submission</span>`
-        }`,
-        summaryCell(event),
-        markup`${tenantLink(event.tenant)}<br><span class="quiet">${safeText(event.source)}</span>`,
-        badges(event.flags),
-      ],
-    })),
-    {
-      label: "Leads and submissions",
-      empty: emptyText,
-      caption: `${formatCount(events.length)} shown, newest first`,
-    },
-  );
-}
-
-/** Renders a lead's area, city and cost, or a submission's form; for both, also the end of the phone number. */
-function summaryCell({ kind, lead, submission }: StoredEvent): Markup {
-  const content = lead === null ? {} : JSON.parse(lead) as Readonly<Record<string, unknown>>;
-  const text = (name: string) => typeof content[name] === "string" ? content[name] as string : "";
-  const phoneEnd = kind === "form" ? submission?.phoneEnd ?? "" : text("phone").slice(-4);
-  const labels = kind === "form" ? [submission?.formKey ?? ""] : [text("project_area"), text("city")];
-  const cost = kind === "lead" && typeof content["cost_cents"] === "number"
-    ? formatCents(content["cost_cents"])
-    : "";
-  const parts = [
-    ...labels.filter((part) => part !== "").map((part) => truncated(part, 30)),
-    ...(cost === "" ? [] : [markup`${cost}`]),
-    ...(phoneEnd === "" ? [] : [markup`<span class="quiet">…${safeText(phoneEnd)}</span>`]),
-  ];
-  return parts.length === 0
-    ? markup`<span class="quiet">–</span>`
-    : markup`${parts.map((part, index) => markup`${index > 0 && " · "}${part}`)}`;
-}
-
-/** Renders the delivery state and its reason. */
-function stateCell({ delivery, returned }: StoredEvent): Markup {
-  const reason = delivery.state === "pending" || delivery.state === "dead" ? delivery.reason : null;
-  return markup`${badge(delivery.state)}${
-    reason !== null && markup`<br><span class="quiet">${safeText(reason)}</span>`
-  }${returned !== null && markup`<br>${badge("returned")}`}`;
+  return eventTable(events, {
+    clock,
+    label: "Leads and submissions",
+    empty: emptyText,
+    caption: `${formatCount(events.length)} shown, newest first`,
+  });
 }
 
 const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the last 7 days"], [

@@ -1,6 +1,6 @@
 /** The overview: problems, current figures and history. */
 
-import { type Markup, markup, type Value } from "../../http/markup.ts";
+import { type Markup, markup } from "../../http/markup.ts";
 import { sumBounded } from "../../store/operator/admin_pool.ts";
 import { readOpenCollisions } from "../../store/operator/collisions.ts";
 import { readHeldCounts } from "../../store/operator/held.ts";
@@ -11,7 +11,7 @@ import { readSourceActivity, sourceRows } from "../../store/operator/sources.ts"
 import { Unavailable } from "../../store/pool.ts";
 import type { Context } from "./context.ts";
 import { type RangeName, ranges, renderHistory } from "./history.ts";
-import { type ConsolePage, table } from "./layout.ts";
+import { type ConsolePage, table, tile } from "./layout.ts";
 import { reportTotals } from "./report.ts";
 import { parseQuery, queryString } from "./request.ts";
 import {
@@ -179,16 +179,6 @@ function pauseTile(pauses: readonly Pause[]): Markup {
       slugs.length === 1 ? slug : "tenants"
     }</a>; ${formatBoundedCount(waiting)} ${waiting.count === 1 ? "event waits" : "events wait"}`,
   });
-}
-
-function tile(
-  name: string,
-  value: string,
-  { tone = null, small = null }: { tone?: "bad" | "warn" | null; small?: Value } = {},
-): Markup {
-  return markup`<div${tone !== null && markup` class="${tone}"`}><dt>${name}</dt><dd>${value}${
-    small !== null && markup`<small>${small}</small>`
-  }</dd></div>`;
 }
 
 function tenantTable(backlogs: readonly TenantBacklog[], clock: PageClock): Markup {

@@ -11,8 +11,9 @@ import {
 } from "../../store/operator/pauses.ts";
 import type { Context } from "./context.ts";
 import { select, textField } from "./layout.ts";
-import { actionForm, noSuchTenant, type NoteCode, readForm, withNote } from "./request.ts";
+import { actionForm, type NoteCode, readForm, withNote } from "./request.ts";
 import { formatBoundedCount, safeText, timeElement } from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 
 // One line, without characters that could make it look like other text.
 const reasonPattern = new RegExp(`^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${pauseReasonLengthMax}}$`, "u");
@@ -101,7 +102,7 @@ async function change({ parts, tokens, exchange }: Context, action: keyof typeof
   const [changed] = action === "pause"
     ? await pauseTenant(parts.pool, { ...request, reason })
     : await resumeTenant(parts.pool, request);
-  if (changed === undefined) throw noSuchTenant();
+  if (changed === undefined) throw notFound("tenant", tenant);
   const code = notes[action][changed.isUnchanged ? "unchanged" : "done"];
   return withNote(`/tenants/${tenant}`, { tokens, code });
 }

@@ -85,7 +85,7 @@ ${await tenantSelect(parts.pool, tenant.slug)}${
 ${sourceTable(rows)}
 <div class="row"><a class="button" href="/v1/report${csv}">Download as CSV, by day</a>${
       isMonth && tenant.slug !== null &&
-      markup`<a class="button" href="/console/statement${
+      markup`<a class="button" href="/statement${
         queryString({ tenant: tenant.slug, month: range, source })
       }">Statement of the month</a>`
     }</div>

@@ -7,7 +7,7 @@ import { type Markup, markup } from "../../http/markup.ts";
 import { isSameOrigin } from "../../http/target.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
 import { Parameters } from "../parameters.ts";
-import { pageHeaders, RefusedPage, select } from "./layout.ts";
+import { filterForm, pageHeaders, RefusedPage, select } from "./layout.ts";
 import { isPlain, pluralize } from "./text.ts";
 import { findTenant, type FoundTenant, listTenants } from "../../store/operator/tenants.ts";
 import type { Pool } from "../../store/pool.ts";
@@ -286,15 +286,6 @@ export async function backFrom(
   return (code, count) => withNote(isLead ? `/leads/${only}` : list, { tokens, code, count, query });
 }
 
-/** Returns the error page for the slug of a tenant that does not exist. */
-export function noSuchTenant(): RefusedPage {
-  return new RefusedPage(
-    404,
-    "No such tenant",
-    markup`<p>See the <a href="/tenants">list of tenants</a>.</p>`,
-  );
-}
-
 /** The selected tenant; all members are `null` for all tenants. */
 type SelectedTenant = FoundTenant | { readonly slug: null; readonly id: null; readonly timeZone: null };
 
@@ -308,7 +299,11 @@ export async function selectedTenant(pool: Pool, query: Parameters): Promise<Sel
   if (slug === null) return { slug: null, id: null, timeZone: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
-    throw noSuchTenant();
+    throw new RefusedPage(
+      404,
+      "No such tenant",
+      markup`<p>Select a tenant from the list on the page.</p>`,
+    );
   }
   return tenant;
 }
@@ -331,6 +326,5 @@ export function sourceSelect(labels: Iterable<string>, selected: string | null):
 
 /** Renders the form that filters a page by tenant. */
 export async function tenantFilter(pool: Pool, path: string, selected: string | null): Promise<Markup> {
-  return markup`<form class="filters" method="get" action="${path}">
-${await tenantSelect(pool, selected)}<div><button>Show</button></div></form>`;
+  return filterForm(path, await tenantSelect(pool, selected));
 }

@@ -24,7 +24,8 @@ import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts"
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
 import { dryRunAction } from "./dry_run.ts";
-import { tenantPage, tenantsPage } from "./tenants.ts";
+import { tenantPage } from "./tenant.ts";
+import { tenantsPage } from "./tenants.ts";
 import { formatBoundedCount, formatCount, type PageClock, safeText } from "./text.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
 
@@ -43,7 +44,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/leads/return": { post: returnAction },
   "/leads/{event_id}": { get: timelinePage },
   "/report": { name: "Report", get: reportPage },
-  "/console/statement": { get: statementPage },
+  "/statement": { get: statementPage },
   "/dead": { name: "Dead", get: deadPage },
   "/dead/replay": { post: replayAction },
   "/dead/replay-all": { get: replayAllPage, post: replayAllAction },
@@ -90,7 +91,7 @@ export function consoleNotFound(exchange: Exchange, parts: ConsoleParts): Reply 
     status: 404,
     title: "Page not found",
     body: markup`<h1>Page not found</h1>
-<p>Check the URL, or select a page above. To find an event by its id, use <a href="/leads">Leads</a>.</p>
+<p>Check the URL, or select a page above. To find a lead, use the search box.</p>
 <p><a href="/">Go to the overview</a></p>`,
   }, { ...emptyFrame, clock: pageClock(parts), attention: deadCount(parts) });
 }
@@ -194,6 +195,7 @@ function errorPage(error: unknown, context: Context): Reply {
     return render({
       status: error.status,
       title: error.message,
+      searched: error.searched,
       body: markup`<h1>${error.message}</h1>${error.advice}<p><a href="/">Go to the overview</a></p>`,
     }, frameFor(context));
   }

@@ -1,4 +1,4 @@
-/** `/console/statement`: a tenant's month, to read and to print. */
+/** `/statement`: a tenant's month, to read and to print. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { monthAfter, monthBounds, monthOf, TimeZone, utc } from "../../http/time_zone.ts";
@@ -23,7 +23,7 @@ export async function statementPage({ parts, query, clock }: Context): Promise<C
   const source = form.text("source");
   const isMonth = monthBounds(month, utc) !== null;
   const labels = tenant.slug === null ? [] : await readLabels(parts.pool, tenant);
-  const filters = markup`<form class="filters" method="get" action="/console/statement">
+  const filters = markup`<form class="filters" method="get" action="/statement">
 ${await tenantSelect(
     parts.pool,
     tenant.slug,
@@ -47,7 +47,7 @@ ${filters}`,
   const scope = statementScope(tenant, { month, source });
   const csv = queryString({ tenant: tenant.slug, month, source });
   const other = (count: number, text: string) =>
-    markup`<a class="button" href="/console/statement${
+    markup`<a class="button" href="/statement${
       queryString({ tenant: tenant.slug, month: monthAfter(month, count), source })
     }">${text}</a>`;
   return {

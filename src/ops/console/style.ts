@@ -26,6 +26,8 @@ header, main, footer { max-width: 82rem; margin: 0 auto; padding: 0 clamp(.75rem
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem 1.5rem; padding-block: .75rem;
   border-bottom: 1px solid var(--line); }
 header p { margin: 0; font-weight: 700; }
+.find { flex: 1 1 8rem; max-width: 22rem; }
+::placeholder { color: var(--soft); opacity: 1; }
 nav summary { padding: .3rem .5rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .1rem .25rem; list-style: none; margin: 0 0 0 -.5rem; padding: 0; }
 nav a { display: block; padding: .3rem .5rem; border-radius: .3rem; text-decoration: none; color: var(--ink); }
@@ -43,7 +45,7 @@ a { color: var(--accent); text-underline-offset: .2em; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: .5rem; top: .5rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
 code, pre, .id { font-family: var(--mono); font-size: .92em; }
-td .id { display: inline-block; min-width: 20ch; }
+td .id { white-space: nowrap; }
 td .words { max-width: 20rem; overflow-wrap: break-word; }
 time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ago, .quiet { color: var(--soft); white-space: nowrap; }
@@ -77,12 +79,15 @@ tr.differs td { background: var(--mark); } tr.differs .quiet { color: var(--ink)
 .warn.status, .warn.message { background: var(--warn-paper); border-color: var(--warn); }
 .bad.status, .bad.message { background: var(--bad-paper); border-color: var(--bad); }
 .status a, .message a { color: inherit; }
+.message form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .status.good h1 { color: var(--good); } .status.warn h1 { color: var(--warn); } .status.bad h1 { color: var(--bad); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .5rem; margin: 0; padding: 0; }
 .tiles > div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
 .tiles dt { color: var(--soft); font-size: .87rem; }
 .tiles dd { margin: 0; font-size: 1.35rem; font-weight: 650; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .tiles small { display: block; font-size: .87rem; font-weight: 400; color: var(--soft); }
+/* Pressing anywhere on a tile follows its link. */
+.tiles > div { position: relative; } .tiles small a:only-child::after { content: ""; position: absolute; inset: 0; }
 .tiles .bad { border-color: var(--bad); } .tiles .bad dd { color: var(--bad); }
 .tiles .warn { border-color: var(--warn); } .tiles .warn dd { color: var(--warn); }
 form.filters { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .6rem; align-items: end;
@@ -136,6 +141,7 @@ summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
 details.ask > summary { font-weight: 600; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }
+@media (min-width: 900px) { td .badge:not(.long) { white-space: nowrap; } }
 /* On wide screens the menu is open, if the browser supports ::details-content. */
 @media (min-width: 600px) {
   @supports selector(::details-content) {
@@ -143,7 +149,10 @@ details.ask > summary { font-weight: 600; }
     nav details::details-content { content-visibility: visible; }
   }
 }
-.bar { position: sticky; bottom: 0; padding-block: .5rem; background: var(--paper); }
+/* The padding keeps what has the focus from being under the bar. */
+html:has(.bar) { scroll-padding-bottom: 5rem; }
+.bar { position: sticky; bottom: 0; margin: 0; padding-block: .5rem; background: var(--paper); }
+@media (max-height: 480px) { .bar { position: static; } }
 .compact .value { min-width: 24rem; color: var(--soft); }
 /* On narrow screens each row is a block of labels and values. */
 @media screen and (max-width: 899.98px) {
@@ -159,22 +168,30 @@ details.ask > summary { font-weight: 600; }
   td::before { white-space: normal; content: attr(data-label); content: attr(data-label) / ""; float: left; width: 7rem; margin-left: -7.5rem;
     color: var(--soft); font-size: .87rem; }
   td a { display: inline-block; padding-block: .2rem; }
-  td .id, ul.reasons, .value { min-width: 0; }
+  ul.reasons, .value { min-width: 0; }
   .number { text-align: left; }
   td.act { width: auto; padding-left: 0; }
   td.act::before { content: none; }
   td.act .row { flex-wrap: wrap; } td.act button { flex: 1; min-width: 100%; }
   td.act .row { gap: .75rem; } td.act .row button { min-width: 6rem; }
-  .compact tr { position: relative; padding-left: 3.5rem; }
-  .compact td { display: inline; padding: 0; } .compact td::before { content: none; }
+  td:has(.pick)::before { line-height: 2rem; }
+  .compact tr, .cards tr { position: relative; } .compact tr { padding-left: 3.5rem; }
+  .compact td, .cards td { display: inline; padding: 0; }
+  .compact td::before, .cards td::before { content: none; }
+  .compact td::after, .cards td::after { content: " "; }
+  /* Pressing anywhere on a card opens the lead. */
+  .cards td:nth-child(-n+2) { display: block; } .cards td:nth-child(n+2) br { display: none; }
+  .cards td .id { padding-block: 0; } .cards .id::after { content: ""; position: absolute; inset: 0; }
+  .cards td a:not(.id) { position: relative; z-index: 1; }
   .compact td:first-child { position: absolute; left: .5rem; top: .4rem; } .compact td:nth-child(2) { display: block; }
-  .compact td::after { content: " "; } .compact br, .compact time, .compact td.act .row { display: none; }
+  .compact br, .compact time, .compact td.act .row { display: none; }
   .compact .value { min-width: 0; font-size: .87rem; }
 }
 @media screen and (max-width: 599.98px) {
   /* Below 16px, phones zoom into a focused field. */
   html { font-size: 16px; }
-  header { padding-block: .25rem; align-items: center; justify-content: space-between; }
+  header { padding-block: .25rem; align-items: center; }
+  header p { display: none; } nav { margin-left: auto; }
   nav { min-width: 0; } nav details[open] { width: 100%; } nav:has(details[open]) { width: 100%; }
   nav ul { display: grid; grid-template-columns: 1fr 1fr; margin: 0; padding-bottom: .5rem; }
   nav a, nav summary { display: flex; align-items: center; gap: .4rem; min-height: 44px; }
@@ -182,7 +199,11 @@ details.ask > summary { font-weight: 600; }
   button, .button, input:not([type=checkbox]), select, .row > a { min-height: 44px; }
   .button, .row > a { display: inline-flex; align-items: center; }
   input[type=checkbox] { width: 1.5rem; height: 1.5rem; }
-  label.pick { min-width: 44px; min-height: 44px; }
+  label.pick { min-width: 44px; min-height: 44px; } td:has(.pick)::before { line-height: 44px; }
+  /* The negative margin keeps the text in line with its label. */
+  td a { min-width: 44px; padding-block: .65rem; margin-block: -.5rem; }
+  .compact td:nth-child(n+3) a, .cards td .id { padding-block: 0; margin-block: 0; }
+  .bar { flex-wrap: nowrap; } .bar button { flex: 1; padding-inline: .3rem; }
   form.filters { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   dl.facts { grid-template-columns: 1fr; gap: 0; } dl.facts dd { margin-bottom: .4rem; }
   .plot .minor { display: none; } .plot { grid-template-columns: 2.6rem 1fr; }

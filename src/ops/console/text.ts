@@ -182,6 +182,23 @@ export function tenantLink(slug: string): Markup {
   return markup`<a href="/tenants/${slug}">${slug}</a>`;
 }
 
+// Chosen: enough to tell the rows of a list apart, and short enough for a phone; the link's title has the whole id.
+const shortIdLength = 8;
+
+/** Links an event's page, in a list by the start of its id. */
+export function eventLink(eventId: string, length: "short" | "whole" = "short"): Markup {
+  return length === "whole"
+    ? markup`<a class="id" href="/leads/${eventId}">${eventId}</a>`
+    : markup`<a class="id" href="/leads/${eventId}" title="${eventId}">${
+      eventId.slice(0, shortIdLength)
+    }</a>`;
+}
+
+/** Captions a list that shows at most `listedMax` of its rows; `undefined` if it shows all. */
+export function shownOf(count: number, listedMax: number): string | undefined {
+  return count > listedMax ? `${formatCount(listedMax)} of ${formatCount(count)}` : undefined;
+}
+
 /** Formats a bounded count, with `+` if there are more. */
 export function formatBoundedCount({ count, isMore }: BoundedCount): string {
   return isMore ? `${formatCount(count)}+` : formatCount(count);

@@ -12,6 +12,7 @@ import { actionForm, idPattern, type NoteCode, parseQuery, readForm, withNote } 
 import {
   badge,
   badges,
+  eventLink,
   formatCount,
   formatMs,
   type PageClock,
@@ -22,6 +23,7 @@ import {
   timeElement,
   truncated,
 } from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 import { type AuditEntry, listAudit } from "../../store/operator/audit.ts";
 import { effectName, readEffects, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import { markSpam, type SpamMark } from "../../store/operator/held.ts";
@@ -70,7 +72,7 @@ function collisionEntry(collision: StoredEvent["collisions"][number]): TimelineE
       collision.count > 1 && `, posted ${pluralize(collision.count, "time")}`
     }: <a href="/collisions/${collision.id}">compare the two</a>${
       acceptedEventId !== null &&
-      markup`; it is now a separate event, <a class="id" href="/leads/${acceptedEventId}">${acceptedEventId}</a>`
+      markup`; it is now a separate event, ${eventLink(acceptedEventId, "whole")}`
     }`,
   };
 }
@@ -93,7 +95,7 @@ function receivedEntry(event: StoredEvent): TimelineEntry {
     text: markup`From ${safeText(event.source)} with key ${event.keyId}; ${
       acceptedFrom !== null
         ? markup`it was previously set aside as <a href="/collisions/${acceptedFrom.collision}">collision ${acceptedFrom.collision}</a>,
-under the Idempotency-Key of <a class="id" href="/leads/${acceptedFrom.eventId}">${acceptedFrom.eventId}</a>.`
+under the Idempotency-Key of ${eventLink(acceptedFrom.eventId, "whole")}.`
         : markup`${
           submission === null || submission.verdict === "clean"
             ? "event and delivery record were stored in one transaction."
@@ -324,13 +326,7 @@ export async function timelinePage(context: Context): Promise<ConsolePage> {
   parseQuery(query, []);
   const id = exchange.params.event_id ?? "";
   const [event] = idPattern.test(id) ? await readEvents(parts.pool, [id]) : [];
-  if (!event) {
-    throw new RefusedPage(
-      404,
-      "No such event",
-      markup`<p>Check that you copied the whole id, or search the <a href="/leads">leads and submissions</a>.</p>`,
-    );
-  }
+  if (!event) throw notFound("event", id);
   const audit = await listAudit(parts.pool, { subject: id, limit: auditMax });
   const [effects = []] = await readEffects(parts.pool, [id]);
   const duplicates = await readDuplicates(parts.pool, id);

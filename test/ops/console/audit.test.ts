@@ -25,8 +25,8 @@ test("an audit row shows the verb, the subject and the details", () => {
     describe("key.issue", "7", { tenant: "acme", surface: "intake", label: "web" }),
     "Issued key 7 (tenant acme, surface intake, label web)",
   );
-  assert.equal(describe("dead.replay", id), `Replayed dead letter ${id}`);
-  assert.equal(describe("dead.replay", id, null, 1_000), `Replayed dead letter ${id} and 999 more`);
+  assert.equal(describe("dead.replay", id), "Replayed dead letter 0660bd17");
+  assert.equal(describe("dead.replay", id, null, 1_000), "Replayed dead letter 0660bd17 and 999 more");
 });
 
 test("an unknown action is shown as recorded, with all its details", () => {
@@ -48,12 +48,14 @@ test("an unknown action is shown as recorded, with all its details", () => {
 });
 
 test("only a valid event id or a tenant becomes a link", () => {
-  const link = (action: string, subject: string) =>
-    /href="([^"]+)"/.exec(describeAction(entry(action, subject)).text)?.[1];
+  const link = (action: string, subject: string, detail: unknown = null) =>
+    /href="([^"]+)"/.exec(describeAction(entry(action, subject, detail)).text)?.[1];
   assert.equal(link("dead.replay", id), `/leads/${id}`);
   assert.equal(link("person.erase_begin", id), `/leads/${id}`);
   assert.equal(link("person.erase_begin", "a person"), undefined);
   assert.equal(link("tenant.add", "acme"), "/tenants/acme");
   assert.equal(link("tenant.add", "<b>"), undefined);
   assert.equal(link("key.issue", "7"), undefined);
+  assert.equal(link("key.issue", "7", { tenant: "acme" }), "/tenants/acme");
+  assert.equal(link("key.issue", "7", { tenant: "<b>" }), undefined);
 });

@@ -20,7 +20,7 @@ async function testLook(): Promise<void> {
   );
   const browser = await startBrowser();
   atEnd(() => browser.close());
-  const statement = `/console/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`;
+  const statement = `/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`;
   const pages = [
     ...navigation.map(({ path }) => path),
     "/?range=24h",
@@ -31,8 +31,8 @@ async function testLook(): Promise<void> {
     `/leads/${delivered}`,
     `/leads/${returned}`,
     statement,
-    "/console/statement",
-    "/console/statement?month=nov",
+    "/statement",
+    "/statement?month=nov",
     "/dead/replay-all",
     "/held?tenant=mizrahi",
     "/tenants/acme",
@@ -40,6 +40,8 @@ async function testLook(): Promise<void> {
     "/tenants/idle",
     `/collisions/${collision}`,
     "/leads/nosuchevent",
+    "/leads?id=nosuchevent",
+    "/audit?tenant=acme&subject=nobody",
     "/leads?since=yesterday",
   ];
 
@@ -130,9 +132,32 @@ async function testLook(): Promise<void> {
     await page.goto(`${stage.url}/dead`);
     const header = await page.locator("header").boundingBox();
     assert.ok(header !== null && header.height <= 64, `${header?.height}`);
+    await page.getByRole("searchbox").waitFor();
     await page.getByText("Menu: Dead").click();
     await page.getByRole("link", { name: /^Collisions/ }).click();
     await page.getByRole("heading", { name: "Collisions" }).waitFor();
+    await context.close();
+  });
+
+  test("on a phone a card opens its lead wherever it is pressed, and the bar of buttons is one line over the list", async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 800 },
+    });
+    const page = await context.newPage();
+    for (const path of ["/leads", "/tenants/acme"]) {
+      await page.goto(stage.url + path);
+      const card = page.locator(".cards tbody tr").first();
+      const { width = 0, height = 0 } = await card.boundingBox() ?? {};
+      await card.click({ position: { x: width - 5, y: height - 5 } });
+      await page.getByRole("heading", { level: 1, name: /^(Lead|Submission) / }).waitFor();
+    }
+    await page.goto(`${stage.url}/leads`);
+    await page.locator(".cards").getByRole("link", { name: "acme" }).first().click();
+    await page.getByRole("heading", { level: 1, name: "acme" }).waitFor();
+    await page.goto(`${stage.url}/held`);
+    const bar = await page.locator(".bar").boundingBox();
+    assert.ok(bar !== null && bar.height <= 64, `${bar?.height}`);
     await context.close();
   });
 
