@@ -42,6 +42,7 @@ function selectShots(
     lead_dead: `/leads/${dead}`,
     lead_delivered: `/leads/${delivered}`,
     lead_returned: `/leads/${returned}`,
+    lead_sent: `/leads/${delivered}/sent`,
     submission: `/leads/${held}`,
     statement: `/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`,
     collision: `/collisions/${collision}`,

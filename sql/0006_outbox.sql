@@ -35,8 +35,9 @@ create table attempt (
   event_id text collate "C" not null,
   number int not null,
   at timestamptz not null,
-  -- delivered | refused (any other status) | unreachable (no response) | lost (the process ended)
-  outcome text not null check (outcome in ('delivered', 'refused', 'unreachable', 'lost')),
+  -- delivered | refused (any other status) | unreachable (no response) | lost (the process ended) | marked (an operator marked the
+  -- dead letter as done; nothing was sent)
+  outcome text not null check (outcome in ('delivered', 'refused', 'unreachable', 'lost', 'marked')),
   -- The HTTP status, if any.
   status int,
   -- The failed effects or the error code; never a lead's content.
@@ -46,6 +47,8 @@ create table attempt (
   spent boolean not null,
   primary key (event_id, number)
 );
+-- For reports, which do not count these events as delivered.
+create index attempt_marked on attempt (event_id) where outcome = 'marked';
 
 -- Events that are no longer retried; an operator can replay them.
 create table dead_letter (

@@ -87,6 +87,11 @@ create table actions.effect (
   -- The recipient's response, which may quote the lead, so it is removed with the event's content (remove_content).
   status int,
   answer text check (octet_length(answer) <= 8000),
+  -- The chosen headers of that response, by lower-case name; removed with it.
+  headers json check (octet_length(headers::text) <= 8000),
+  -- Who marked the effect as done without sending it: the operator's name, or '' for ctl restored, which found in the log that the
+  -- effect was done; null if it was sent.
+  marked_by text check (marked_by is null or is_done),
   primary key (event_id, route_id),
   check ((lease is null) = (lease_until is null)),
   check (not ((is_done or is_refused) and lease is not null)),

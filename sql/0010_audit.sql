@@ -10,7 +10,8 @@ create table audit (
   at timestamptz not null,
   -- The origin (ctl, console or digest) and the database role that logged in.
   actor text not null,
-  -- The actor's own, unverified identity: the client's address, or the account on the machine.
+  -- The actor's unverified name: the account on the machine for ctl, the name from the proxy for the console, or else console;
+  -- for a digest's link, the client's address.
   claimed text,
   -- For example dead.replay or person.erase.
   action text not null check (action ~ '^[a-z_]+\.[a-z_]+$'),

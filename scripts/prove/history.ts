@@ -158,7 +158,7 @@ export interface StoredAttempt {
   readonly number: number;
   /** The attempt's start, on the database's clock. */
   readonly atMs: number;
-  readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
+  readonly outcome: "delivered" | "refused" | "unreachable" | "lost" | "marked";
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number | null;

@@ -210,6 +210,7 @@ export function expectedDelivery(before: Rows, after: Rows, hasActions: boolean)
         ...unclaimed,
         status: route.kind === "email" ? 250 : 200,
         answer: nonNull,
+        headers: route.kind === "email" ? null : nonNull,
       });
     }
     // Failed attempts are accepted: another claim may hold an effect, and a busy machine may respond too late.
@@ -269,7 +270,12 @@ export function expectedRemoval(
   }
   for (const { event_id: id, route_id: route } of rowsOf(rows, "actions.effect")) {
     if (ids.has(id)) {
-      changes.set(`actions.effect ${id}/${route}`, { reason: null, status: null, answer: null });
+      changes.set(`actions.effect ${id}/${route}`, {
+        reason: null,
+        status: null,
+        answer: null,
+        headers: null,
+      });
     }
   }
   for (const one of rowsOf(rows, "collision")) {

@@ -82,7 +82,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_accept_collision(p_id bigint, p_claimed text)
 returns table (outcome text, event_id text)
 language sql volatile

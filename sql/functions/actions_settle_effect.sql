@@ -6,7 +6,8 @@
 -- the version of the route; actions.settle_suspension then decides on the outcome. Returns the outcome that was recorded, and after which time a waiting event should be sent again.
 create or replace function actions.settle_effect(
   p_event_id text, p_route_id int, p_round int, p_lease uuid, p_reason text, p_status int, p_answer text,
-  p_outcome text default null, p_recipe_tenant text default null, p_recipe_changed_at text default null
+  p_outcome text default null, p_recipe_tenant text default null, p_recipe_changed_at text default null,
+  p_headers json default null
 )
 returns table (outcome text, reason text, wait_ms int)
 language plpgsql
@@ -26,10 +27,11 @@ begin
   -- After an erasure, stores nothing that may quote the lead. Locks the event first, as an erasure does: an erasure then
   -- either waits and removes the response, or has committed. A lock on the effect would not suffice, because an erasure
   -- misses effects that are inserted concurrently.
-  if p_answer is not null then
+  if p_answer is not null or p_headers is not null then
     select v.removed_at into v_removed_at from event as v where v.event_id = p_event_id for share;
     if v_removed_at is not null then
       p_answer := null;
+      p_headers := null;
     end if;
   end if;
   if p_recipe_tenant is not null then
@@ -42,7 +44,7 @@ begin
 
   update actions.effect as e
   set lease = null, lease_until = null, is_done = p_reason is null, is_refused = v_outcome = 'refused',
-    settled_at = service_clock(), reason = v_reason, status = p_status, answer = p_answer
+    settled_at = service_clock(), reason = v_reason, status = p_status, answer = p_answer, headers = p_headers
   where e.event_id = p_event_id and e.route_id = p_route_id and e.round = p_round and not e.is_done
     and (p_reason is null or e.lease = p_lease);
   return query select v_outcome, v_reason, v_wait_ms;

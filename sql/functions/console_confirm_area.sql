@@ -4,7 +4,7 @@
 -- restores only terms that were sent in leads, and neither respells nor retires terms.
 --
 -- p_known: the term that the validator matches with p_area, or null; not found here, because lower() may convert only
--- ASCII. p_claimed: the console client's address.
+-- ASCII. p_claimed: the operator's name.
 create or replace function console_confirm_area(p_area text, p_status text, p_known text, p_claimed text) returns text
 language plpgsql
 security definer

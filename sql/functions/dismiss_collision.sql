@@ -21,7 +21,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_dismiss_collision(p_id bigint, p_claimed text) returns text
 language sql volatile
 security definer

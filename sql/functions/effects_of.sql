@@ -1,12 +1,12 @@
 -- Returns an event's effects for operators, one per recipient: kind, recipient (null if the route was removed or changed
--- later), state (actions.effect_state; busy until busy_until), and the last response. While the event is pending, also the
--- effects that have not started.
+-- later), state (actions.effect_state; busy until busy_until), the last response, and for a marked effect, by whom (as in
+-- actions.effect). While the event is pending, also the effects that have not started.
 --
 -- The service's role cannot read routes; this function returns no address or secret (actions.target_of).
 create or replace function effects_of(p_event_id text)
 returns table (
-  effect text, target text, state text, busy_until timestamptz, status int, answer text, reason text, attempts int,
-  settled_at timestamptz
+  effect text, target text, state text, busy_until timestamptz, status int, headers json, answer text, reason text, attempts int,
+  settled_at timestamptz, marked_by text
 )
 language sql stable
 security definer
@@ -16,7 +16,7 @@ as $$
     coalesce(x.effect, a.kind),
     case when a.changed_at > x.settled_at then null else actions.target_of(a) end,
     actions.effect_state(x),
-    x.lease_until, x.status, x.answer, x.reason, coalesce(x.attempts, 0), x.settled_at
+    x.lease_until, x.status, x.headers, x.answer, x.reason, coalesce(x.attempts, 0), x.settled_at, x.marked_by
   from (
     select e.event_id, e.tenant_id, k.label, coalesce(f.form_key, '') as form_key,
       exists (select from outbox as o where o.event_id = e.event_id) as waits

@@ -36,7 +36,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_mark_spam(p_event_id text, p_is_spam boolean, p_claimed text) returns text
 language sql volatile
 security definer

@@ -144,7 +144,7 @@ as $$
   where p_kinds <> '{}';
 $$;
 
--- The console's variants; p_claimed is the client's address.
+-- The console's variants; p_claimed is the operator's name.
 create or replace function console_pause_tenant(p_slug text, p_kinds text[], p_reason text, p_claimed text)
 returns table (kind text, paused_at timestamptz, reason text, is_unchanged boolean)
 language sql volatile

@@ -33,7 +33,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_release_submission(p_event_id text, p_claimed text) returns text
 language sql volatile
 security definer

@@ -28,7 +28,8 @@ begin
   update lead_return as r set note = null where r.event_id = any (p_event_id) and r.note is not null;
 
   -- Updates all effects of the events, to wait for an effect that is being settled.
-  update actions.effect as f set reason = null, status = null, answer = null, progress = null where f.event_id = any (p_event_id);
+  update actions.effect as f set reason = null, status = null, headers = null, answer = null, progress = null
+  where f.event_id = any (p_event_id);
 end
 $$;
 

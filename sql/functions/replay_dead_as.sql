@@ -16,7 +16,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_replay_dead(p_event_id text[], p_claimed text) returns table (event_id text)
 language sql volatile
 security definer

@@ -55,7 +55,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_return_lead(p_event_id text, p_reason text, p_note text, p_claimed text)
 returns table (outcome text, credit_cents int)
 language sql volatile

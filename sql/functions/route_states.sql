@@ -83,7 +83,7 @@ as $$
     ) as n
     cross join lateral (
       select e.settled_at, e.is_done from actions.effect as e
-      where e.event_id = n.event_id and e.route_id = r.id and e.settled_at >= r.changed_at offset 0
+      where e.event_id = n.event_id and e.route_id = r.id and e.settled_at >= r.changed_at and e.marked_by is null offset 0
     ) as e
   ) as l on true
   left join lateral (

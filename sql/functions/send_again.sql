@@ -67,7 +67,7 @@ begin
     and not exists (select from unnest(v_routes) as r where r.id = f.route_id);
   update actions.effect as f
   set round = f.round + 1, is_done = false, is_refused = false, progress = null, lease = null, lease_until = null,
-    settled_at = null, reason = null, status = null, answer = null
+    settled_at = null, reason = null, status = null, headers = null, answer = null, marked_by = null
   where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);
   -- Marks the effects for new recipients of the other kinds as done, so that these recipients get nothing.
   insert into actions.effect (event_id, route_id, effect, attempts, is_done, settled_at)
@@ -88,7 +88,7 @@ begin
 end
 $$;
 
--- The console's variant; p_claimed is the client's address.
+-- The console's variant; p_claimed is the operator's name.
 create or replace function console_send_again(p_event_id text, p_effect text, p_seen int, p_claimed text) returns text
 language sql volatile
 security definer

@@ -6,7 +6,7 @@ import { type Networks, parseNetworks } from "../http/addresses.ts";
 import { addressRefused, type Failed, type Stage } from "../http/outbound/client_connection.ts";
 import { ConnectionPool, type OutboundRequest, type Target } from "../http/outbound/connection_pool.ts";
 import { mayStart } from "../http/outbound/fair_queue.ts";
-import { type Response, storedBytesMax } from "../http/outbound/response_parser.ts";
+import { headerFields, type Response, storedBytesMax } from "../http/outbound/response_parser.ts";
 import { withFallback } from "../store/wait.ts";
 import { DnsCache, type Resolve } from "./dns_cache.ts";
 import {
@@ -18,6 +18,7 @@ import {
   responseText,
   responseTextBytesMax,
 } from "./outcome.ts";
+import { responseHeaders } from "./response_headers.ts";
 
 // Addresses that are not globally reachable, from IANA's special-purpose registries. IPv6 ranges that embed IPv4
 // (NAT64, 6to4, Teredo) are refused; on an IPv6-only network, allow its NAT64 prefix.
@@ -254,7 +255,7 @@ function connectionFailureReason({ reason, stage }: Failed): string {
 
 function responseOutcome({ head, body }: Response): Outcome {
   const { status } = head;
-  const received = { status, answer: responseText(body) };
+  const received = { status, answer: responseText(body), headers: responseHeaders(headerFields(head)) };
   if (status >= 200 && status < 300) return { kind: "done", ...received };
   return failed(`http_${status}`, retryAfterSeconds(head), received);
 }

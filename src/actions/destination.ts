@@ -10,8 +10,8 @@ export interface Destination {
   readonly kind: string;
   /** Sends the event; rejects only if the database is unavailable. */
   send(sending: SendRequest): Promise<Outcome>;
-  /** Returns the requests that `send` would make, without making any; absent for destinations without requests. */
-  preview?(sending: SendRequest): Promise<Preview>;
+  /** Returns the requests that `send` would make, without making any; an email counts as one. */
+  preview(sending: SendRequest): Promise<Preview>;
 }
 
 /** Requests as they would be sent, with secrets masked. */

@@ -90,7 +90,10 @@ export function signatureHeaders(
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
 
-/** Creates the email destination. Only a resend by an operator gets a new `Message-ID`, because mail programs drop duplicates. */
+/**
+ * Creates the email destination. Only a resend by an operator gets a new `Message-ID`, because mail programs drop duplicates. The
+ * preview has the plain-text part, and masks the recipient as the console does.
+ */
 export function emailDestination(send: SendMail): Destination {
   return {
     kind: "email",
@@ -103,6 +106,15 @@ export function emailDestination(send: SendMail): Destination {
         mail: () => renderMail(eventNotification(request)),
         id,
         nowMs,
+      });
+    },
+    preview(request) {
+      const { subject, text, replyTo } = renderMail(eventNotification(request));
+      const to = request.route.address.replace(/(?<=^.).*(?=@)/, "…");
+      const headers = { To: to, ...(replyTo === null ? {} : { "Reply-To": replyTo }), Subject: subject };
+      return Promise.resolve({
+        requests: [{ step: "email", method: "SMTP", url: `mailto:${to}`, headers, body: text, madeUp: [] }],
+        fault: null,
       });
     },
   };

@@ -129,15 +129,15 @@ export class EffectRunner {
 
   async #record(claim: Claim, outcome: Outcome, recipe: RecipeRoute | null): Promise<EffectReport> {
     const { records } = this.#options;
-    const { kind, status = null, answer = null } = outcome;
+    const { kind, status = null, answer = null, headers = null } = outcome;
     if (kind === "done") {
       this.#remember(claimKey(claim), outcome, recipe);
-      await records.settle(claim, { outcome: kind, reason: null, status, answer, recipe });
+      await records.settle(claim, { outcome: kind, reason: null, status, answer, headers, recipe });
       this.#unrecorded.delete(claimKey(claim));
       return "done";
     }
     const { reason } = outcome;
-    const recorded = await records.settle(claim, { outcome: kind, reason, status, answer, recipe });
+    const recorded = await records.settle(claim, { outcome: kind, reason, status, answer, headers, recipe });
     if (recorded.outcome === "waiting" && recorded.waitMs !== null) {
       return waiting(recorded.reason ?? reason, recorded.waitMs);
     }

@@ -9,6 +9,8 @@ export interface ReceivedResponse {
   readonly status?: number | null;
   /** The start of the response ({@linkcode responseText}). It may quote the lead and is erased with it. */
   readonly answer?: string | null;
+  /** The response's chosen headers ({@linkcode responseHeaders}), erased with the answer. */
+  readonly headers?: Readonly<Record<string, string>> | null;
 }
 
 export interface Done extends ReceivedResponse {

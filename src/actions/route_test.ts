@@ -49,7 +49,7 @@ export type RouteTestResult =
   | { readonly kind: "tested"; readonly eventId: string; readonly results: readonly RecipientResult[] }
   | {
     readonly kind: "previewed";
-    readonly requests: readonly PreviewedRequest[];
+    readonly requests: readonly (PreviewedRequest & { readonly effect: string })[];
     readonly faults: readonly string[];
   };
 
@@ -60,16 +60,17 @@ export async function testRoutes(request: TestRequest, parts: RouteTestParts): P
   const event = request.event ?? sampleEvent(request, parts.nowMs());
   const { tenant } = routes;
   if (request.isDryRun) {
-    const previews = await Promise.all(routes.routes.map((route) =>
-      findDestination(parts, route)?.preview?.(
-        sendRequest(event, { route, tenant, parts, isTest: request.event === null }),
-      )
-    ));
-    const found = previews.filter((preview) => preview !== undefined);
+    const previews = await Promise.all(routes.routes.map(async (route) => {
+      const sending = sendRequest(event, { route, tenant, parts, isTest: request.event === null });
+      const preview = await findDestination(parts, route)?.preview(sending);
+      return preview === undefined ? [] : [{ ...preview, effect: route.kind }];
+    }));
     return {
       kind: "previewed",
-      requests: found.flatMap(({ requests }) => requests),
-      faults: found.flatMap(({ fault }) => fault ?? []),
+      requests: previews.flat().flatMap(({ requests, effect }) =>
+        requests.map((one) => ({ effect, ...one }))
+      ),
+      faults: previews.flat().flatMap(({ fault }) => fault ?? []),
     };
   }
   const results = routes.routes.map((route) => sendTest(event, { route, tenant, parts }));

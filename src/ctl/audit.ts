@@ -93,8 +93,9 @@ const list = listCommand({
   options: { subject: { value: "ID", description: "only actions on this event, key, term …" } },
   limit: 50,
   summary: "List operator actions, newest first",
-  notes: `WHO is the tool (ctl or console) and the database login. CLAIMED is unverified: the account on the
-machine, or the address of the console's client.`,
+  notes:
+    `WHO is the tool (ctl or console) and the database login. CLAIMED is an unverified name: the account on
+the machine, or the console operator's from X-Forwarded-User (see OPS_TRUSTED_PROXIES).`,
   prepare: (input) => (pool, { limit }) =>
     listAudit(pool, { subject: input.option("subject")?.slice(0, subjectLengthMax) ?? null, limit }),
   empty: "No actions yet.",

@@ -9,7 +9,7 @@ import {
   type StoredCollision,
 } from "#src/store/operator/collisions.ts";
 import { type Command, Refused } from "./command.ts";
-import { contentName, contentPairs, verbatimJson } from "./lead.ts";
+import { contentName, contentPairs, verbatimJson } from "./event_text.ts";
 import { block, record, shortTime, table } from "./terminal.ts";
 import { parseId } from "./values.ts";
 import { listCommand } from "./list.ts";

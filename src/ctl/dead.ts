@@ -11,10 +11,9 @@ import {
 import { settleDeadAsDone } from "#src/store/operator/restored.ts";
 import { readEvents, type StoredEvent, summaryJson } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
-import { readEffects } from "#src/store/operator/event_effects.ts";
 import { type Command, type Input, Refused, type Reply, UsageError } from "./command.ts";
 import { requireYes, yesOption } from "./confirm.ts";
-import { contentJson, eventText } from "./lead.ts";
+import { contentJson, eventText, readRecords } from "./event_text.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
 import { boundedText, counted, firstOf, shortTime } from "./terminal.ts";
 import { parseChoice, parseTime } from "./values.ts";
@@ -85,7 +84,7 @@ const show: Command = {
     const [event] = await readEvents(pool, [id]);
     if (event?.delivery.state !== "dead") throw new Refused(notDead([[id, event ?? null]]));
     const { diedAt, reason, attempts } = event.delivery;
-    const [effects = []] = await readEffects(pool, [id]);
+    const [record] = await readRecords(pool, [event]);
     return {
       json: {
         ...summaryJson(event),
@@ -93,9 +92,9 @@ const show: Command = {
         reason,
         ...contentJson(event),
         attempts: snakeCased(attempts),
-        effects: snakeCased(effects),
+        effects: snakeCased(record?.effects ?? []),
       },
-      text: eventText(event, effects),
+      text: record === undefined ? "" : eventText(record),
     };
   },
 };
@@ -148,10 +147,10 @@ run it again: replayed letters are no longer dead, so two operators never replay
 const markDone: Command = {
   words: "dead done",
   positionals: ["EVENT_ID…"],
-  summary: "Mark dead letters as delivered, without sending them",
+  summary: "Mark dead letters as done, without sending them",
   notes: `Use it for a lead that you gave to the customer by hand, or that ctl restored holds and the customer
-already has. The actions process then treats all its effects as done. If an id is not dead, nothing is
-changed and the message names the id.`,
+already has. Nothing is sent: the event's state is then marked, not delivered, and ctl lead show and the
+console say who marked it. If an id is not dead, nothing is changed and the message names the id.`,
   prepare(input) {
     const ids = [...new Set(input.positionals)].sort();
     return async (pool) => {
@@ -159,7 +158,7 @@ changed and the message names the id.`,
       const settled = await settleDeadAsDone(pool, ids);
       return {
         json: { done: settled },
-        text: `Marked ${counted(settled.length, "dead letter")} as delivered; nothing more is sent.`,
+        text: `Marked ${counted(settled.length, "dead letter")} as done; nothing was sent.`,
       };
     };
   },

@@ -312,7 +312,7 @@ delivery is not affected. FORMS_SPAM_LEARN=off turns learning off.`,
     const id = input.first;
     const isSpam = !input.has("undo");
     return async (pool) => {
-      const mark = await markSpam(pool, id, { isSpam, address: null });
+      const mark = await markSpam(pool, id, { isSpam, operator: null });
       if (mark !== "marked") throw new Refused(spamRefusals[mark](id, isSpam));
       return {
         json: { submission_id: id, spam: isSpam },

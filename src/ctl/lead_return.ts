@@ -41,7 +41,7 @@ report. The lead's delivery is unaffected, and the sender is not notified.`,
     if (isUndo && noteText !== undefined) throw new UsageError("--note cannot be combined with --undo");
     const note = noteText === undefined ? null : parseLine(noteText, "--note", noteLengthMax);
     return async (pool) => {
-      const { outcome, creditCents } = await returnLead(pool, { eventId, reason, note, address: null });
+      const { outcome, creditCents } = await returnLead(pool, { eventId, reason, note, operator: null });
       if (outcome !== "returned" && outcome !== "undone") {
         throw new Refused(`${returnRefusals[outcome](eventId)}; nothing was changed`);
       }

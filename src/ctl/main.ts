@@ -114,7 +114,7 @@ function allCommands(context: CommandContext): readonly Command[] {
     statementCommand,
     ...keyCommands,
     ...vocabularyCommands,
-    ...leadCommands,
+    ...leadCommands(context),
     leadReturnCommand,
     ...formCommands,
     ...deadCommands,

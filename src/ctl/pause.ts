@@ -63,7 +63,7 @@ route test (ctl tenant route SLUG --test) does not. Pausing again replaces the r
     const text = input.option("reason");
     const reason = text === undefined ? null : parseLine(text, "--reason", pauseReasonLengthMax);
     return async (pool) => {
-      const changes = await pauseTenant(pool, { tenant, scopes, reason, address: null });
+      const changes = await pauseTenant(pool, { tenant, scopes, reason, operator: null });
       if (changes.length === 0) throw noSuchTenant(tenant);
       return {
         json: {
@@ -97,7 +97,7 @@ by themselves stay paused.`,
     return async (pool) => {
       const { id } = await requireTenant(pool, tenant);
       const before = await readPauses(pool, id);
-      const changes = await resumeTenant(pool, { tenant, scopes, address: null });
+      const changes = await resumeTenant(pool, { tenant, scopes, operator: null });
       const left = await readPauses(pool, id);
       return {
         json: {

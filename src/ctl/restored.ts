@@ -340,7 +340,7 @@ what happened after the time that you restored to: the log of every machine that
 If the log shows that a waiting event was delivered since then, in part or in full, --apply marks
 those effects as done, so that they are not repeated. An event that the log does not cover, or for
 which the log is unclear, could be delivered twice: it is listed with the reason, and --apply moves it to
-the dead letters. Decide for each: ctl dead replay delivers it, ctl dead done marks it as delivered.
+the dead letters. Decide for each: ctl dead replay delivers it, ctl dead done marks it as done.
 
 If the audit shows that keys were revoked or people erased since then, --apply does so again. All
 other operator actions since then are listed for you to repeat by hand. Leads accepted since then are

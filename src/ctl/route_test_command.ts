@@ -50,6 +50,8 @@ interface TestResponse {
 
 /** A request as it would be sent, with secrets masked. */
 interface PreviewedRequest {
+  /** The kind of the recipient's destination. */
+  readonly effect: string;
   readonly step: string;
   readonly method: string;
   readonly url: string;
@@ -178,7 +180,7 @@ export async function dryRun(
       ),
       ...faults.map((fault) => `The rest cannot be shown: ${safe(fault)}`),
       requests.length + faults.length === 0
-        ? "No request: no CRM or Slack route applies, or every step of the recipe is skipped."
+        ? "No request: every step of the recipe is skipped."
         : "Nothing was sent.",
     ].join("\n\n"),
   };

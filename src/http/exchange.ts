@@ -23,6 +23,8 @@ export interface Exchange {
   readonly requestId: string;
   /** The canonical address of the peer, or of the client behind a trusted proxy. */
   readonly clientAddress: string;
+  /** The canonical address of the peer, which may be a proxy. */
+  readonly peerAddress: string;
   /** Returns a header's value by lower-case name, one character per byte; repeated lines are joined with `", "`. */
   header(name: string): string | undefined;
   headerLines(name: string): readonly string[];

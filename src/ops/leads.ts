@@ -43,7 +43,7 @@ function cursorDigest(eventId: string, canonical: string): string {
 }
 
 const kinds = ["lead", "form"] as const;
-const states = ["pending", "sending", "delivered", "dead", "held", "erased"] as const;
+const states = ["pending", "sending", "delivered", "marked", "dead", "held", "erased"] as const;
 
 const limitMax = 500;
 const limitDefault = 50;

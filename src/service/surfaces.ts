@@ -155,8 +155,8 @@ function notAccepting({ requestId }: Exchange): Reply {
 }
 
 /**
- * Creates the operator's surface. To prevent DNS rebinding, it accepts as `Host` only its own address and, on loopback,
- * `localhost`, `127.0.0.1` and `[::1]`.
+ * Creates the operator's surface. To prevent DNS rebinding, it accepts as `Host` only that of `OPS_URL`, its own address and, on
+ * loopback, `localhost`, `127.0.0.1` and `[::1]`.
  */
 function opsSurface(config: Config, parts: Parts): ListeningSurface {
   const { pools } = parts.store;
@@ -172,7 +172,8 @@ function opsSurface(config: Config, parts: Parts): ListeningSurface {
       hosts: ({ host: address }) => {
         const host = address.includes(":") ? `[${address}]` : address;
         const isLoopback = /^(127\.|\[::1\]$)/.test(host);
-        return [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : [])])];
+        const proxied = config.opsUrl === null ? [] : [new URL(config.opsUrl).host];
+        return [...new Set([host, ...(isLoopback ? ["localhost", "127.0.0.1", "[::1]"] : []), ...proxied])];
       },
       router,
       fault: (exchange) =>
@@ -183,13 +184,17 @@ function opsSurface(config: Config, parts: Parts): ListeningSurface {
   };
 }
 
-function createConsoleParts({ surfaces, consoleTimeZone }: Config, { store, state }: Parts): ConsoleParts {
+function createConsoleParts(
+  { surfaces, consoleTimeZone, opsTrustedProxies }: Config,
+  { store, state }: Parts,
+): ConsoleParts {
   const { pools, heartbeat, delivery, learning, sender } = store;
   const deliversElsewhere = !surfaces.has("delivery");
   return {
     pool: pools.pages,
     now: () => new Date(),
     secret: randomBytes(32),
+    trustedProxies: opsTrustedProxies,
     health: () => heartbeat,
     tier: () => delivery?.tier() ?? (deliversElsewhere ? "elsewhere" : null),
     isDraining: () => state.isDraining,

@@ -34,6 +34,10 @@ export interface Config {
   /** The folder that the site's listener serves. */
   readonly siteDir: string;
   readonly opsListen: ListenTarget;
+  /** The console's base URL behind a proxy; `null` if unset. */
+  readonly opsUrl: string | null;
+  /** The proxies whose `X-Forwarded-User` names the console's operator. */
+  readonly opsTrustedProxies: Networks;
   /** The inherited sockets; empty if there are none. */
   readonly sockets: InheritedSockets;
   /** The email address for partners' questions about keys; `null` if unset. */
@@ -103,6 +107,8 @@ export function examineConfig(
     site: readPublic(read, "SITE"),
     siteDir: read.text("SITE_DIR") ?? variables.SITE_DIR.default,
     opsListen: read.listenTarget("OPS_LISTEN"),
+    opsUrl: read.baseUrl("OPS_URL", "https://ops.example.com"),
+    opsTrustedProxies: read.networks("OPS_TRUSTED_PROXIES"),
     sockets: sockets ?? new Map(),
     contactEmail: readContact(read),
     consoleTimeZone: read.timeZone("CONSOLE_TIME_ZONE"),

@@ -41,6 +41,14 @@ export const variables = {
     default: "127.0.0.1:9090",
     meaning: "address:port of the console and the metrics; loopback or private only",
   },
+  OPS_URL: {
+    default: "the listener's",
+    meaning: "base URL of the console behind a reverse proxy, which passes this host in `Host`",
+  },
+  OPS_TRUSTED_PROXIES: {
+    default: "none",
+    meaning: "CIDR list of the proxies whose `X-Forwarded-User` names the console's operator",
+  },
   OPS_BACKUP_MARKS_DIR: {
     default: "–",
     meaning: "folder with the timestamp files of backups; enables the metrics for their age",

@@ -75,12 +75,14 @@ test("lead show lists each effect with its outcome, status and response", async 
     reason: null,
     attempts: 1,
     settled_at: "",
+    headers: {},
+    marked_by: null,
   });
   assert.deepEqual([email.effect, email.target, email.state], ["email", "s…@acme.example", "done"]);
   const { stdout } = await runCtl(["lead", "show", eventId], on);
   assert.match(
     stdout,
-    /\nEffects\n {2}CRM localhost:\d+ +done 201, 20\d\d-.*\n +\{"id":"4711"\} \[31m\n {2}Email s…@acme\.example +done/,
+    /\nEffects\n {2}CRM to localhost:\d+ +done 201 20\d\d-.*\n +\{"id":"4711"\} \[31m\n {2}Email to s…@acme\.example +done/,
   );
 });
 
@@ -110,7 +112,7 @@ test("lead send-again puts a delivered lead back into the outbox and repeats eve
   assert.equal(callsOf(eventId).length, 2);
   const [entry] = await fixture.sql`select action, subject, detail from audit order by id desc limit 1`;
   assert.deepEqual(entry, { action: "event.send_again", subject: eventId, detail: null });
-  assert.match((await runCtl(["lead", "show", eventId], on)).stdout, / {2}sent again by an operator \(ctl /);
+  assert.match((await runCtl(["lead", "show", eventId], on)).stdout, / {2}Sent again by \S+@\S+: With ctl /);
 });
 
 test("--effect repeats one kind of effect only, even if a route was added since", async () => {

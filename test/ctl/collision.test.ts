@@ -214,7 +214,7 @@ test("the overview, the console and /metrics show open collisions, and the conso
   const [entry] = await testEnv.sql`
     select actor, claimed from audit where action = 'collision.accept' order by id desc limit 1`;
   assert.match(entry?.actor, /^console /);
-  assert.equal(entry?.claimed, "127.0.0.1");
+  assert.equal(entry?.claimed, "console");
   await gauge(0);
 });
 

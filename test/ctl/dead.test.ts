@@ -120,9 +120,16 @@ test("dead show prints the payload verbatim with every attempt", async () => {
   assert.deepEqual(attempts.map((one: { status: number }) => one.status), [500, 424]);
   assert.deepEqual(await show(event_id), { state: "dead", died_at, reason: "crm failed_400", attempts });
   const text = (await runCtl(["dead", "show", event_id], on)).stdout;
-  assert.match(text, new RegExp(`dead \\(crm failed_400\\); ctl dead replay ${event_id} sends it again`));
-  assert.match(text, /attempt 1: refused, status 500, /);
-  assert.match(text, /attempt 2: refused, crm failed_400, /, "without the actions process's own 424");
+  assert.match(
+    text,
+    new RegExp(`crm failed_400\\. Fix the cause, then replay it \\(ctl dead replay ${event_id}\\)`),
+  );
+  assert.match(text, /Attempt 1: refused: the actions tier refused it, status 500, /);
+  assert.match(
+    text,
+    /Attempt 2: refused: the actions tier refused it, crm failed_400, /,
+    "without the actions process's own 424",
+  );
   assert.match(text, /first_name +Ada/);
 });
 

@@ -39,6 +39,7 @@ test("lead show --json prints the whole event", async () => {
     delivery: { state: "pending", due_at: received_at, reason: "no_route", attempts: [] },
     effects: [],
     duplicates: [],
+    operations: [],
   });
   assert.equal((await ctl(["campaign", "list"], on))[0].spend_cents, 1234);
 });

@@ -130,11 +130,11 @@ test("an event with uncertain effects is held with the reason until an operator 
   assert.deepEqual(await ctl(["dead", "done", half], on), { done: [half] });
   assert.deepEqual(await effects(half), [["crm", true], ["email", true], ["email", true]]);
   await ctl(["dead", "replay", unrecorded], on);
-  assert.deepEqual([(await waiting()).length, await dead(), await effects(unrecorded)], [3, [], []]);
+  assert.deepEqual([(await waiting()).length, await dead(), await effects(unrecorded)], [2, [], []]);
   const again = await runCtl(["dead", "done", half], on);
   assert.deepEqual([again.code, again.stderr], [
     1,
-    `Not dead: ${half} (pending); ctl dead list shows dead letters; nothing was changed\n`,
+    `Not dead: ${half} (marked); ctl dead list shows dead letters; nothing was changed\n`,
   ]);
   const audit =
     await sql`select action, subject from audit where subject in (${half}, ${unrecorded}) order by id`;

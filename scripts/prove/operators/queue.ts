@@ -205,7 +205,14 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
   await compareLists(run);
   await run.apply("dead.replay", dead, ["dead", "replay"], replayed);
   await run.apply("dead.done", done, ["dead", "done"], (before, id) => [
-    ...replayed(before, id),
+    [`dead_letter ${id}`, null],
+    [`attempt ${id}/${lastAttempt(before, id) + 1}`, {
+      event_id: id,
+      number: lastAttempt(before, id) + 1,
+      at: nonNull,
+      outcome: "marked",
+      spent: false,
+    }],
     ...effects(before, id).flatMap(({ key, route, known }): Change[] =>
       known?.is_done ? [] : [[key, {
         event_id: id,
@@ -215,6 +222,7 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
         settled_at: nonNull,
         ...unclaimed,
         reason: null,
+        marked_by: nonNull,
       }]]
     ),
   ]);
@@ -226,6 +234,8 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
     reason: null,
     status: null,
     answer: null,
+    headers: null,
+    marked_by: null,
   });
   await run.apply("event.send_again", again, ["lead", "send-again"], (before, id) => [
     requeued(before, id, "sent_again", lastAttempt(before, id)),

@@ -16,6 +16,7 @@ import type { RouteRecipe } from "../../store/delivery/effects.ts";
 import { type CheckedPost, retryAfterSeconds } from "../checked_post.ts";
 import type { SendRequest } from "../destination.ts";
 import { type Failed, failed, type Outcome, responseText, waiting } from "../outcome.ts";
+import { responseHeaders } from "../response_headers.ts";
 import { Mask } from "../secret_mask.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { configure, type ConfiguredRecipe, parseStored, type Step } from "./recipe.ts";
@@ -64,6 +65,7 @@ interface StepDone {
   readonly kind: "done";
   readonly status: number | null;
   readonly answer: string | null;
+  readonly headers: Readonly<Record<string, string>>;
   /** Whether the remaining steps are skipped. */
   readonly isLast: boolean;
 }
@@ -230,9 +232,15 @@ class Attempt {
   async #judge(step: Step, { head, body }: Response): Promise<Failed | StepDone> {
     const { status } = head;
     const text = body.toString("utf8");
+    const headers = headerFields(head);
     // Masked as a whole, because the cut may be within a secret.
-    const received = { status, answer: responseText(Buffer.from(this.#context.mask.hide(text))) };
-    const judged = await this.#evaluateResponse(step, { status, headers: headerFields(head), text });
+    const hide = (value: string) => this.#context.mask.hide(value);
+    const received = {
+      status,
+      answer: responseText(Buffer.from(hide(text))),
+      headers: responseHeaders(headers, hide),
+    };
+    const judged = await this.#evaluateResponse(step, { status, headers, text });
     if ("message" in judged) return { ...expressionFailed(step, judged, this.#context), status };
     const { verdict, kept } = judged;
     const reason = status >= 200 && status < 300 ? `crm_${verdict}` : `http_${status}`;

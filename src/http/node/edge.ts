@@ -65,6 +65,10 @@ export abstract class EdgeExchange implements Exchange {
     return this.#clientAddress;
   }
 
+  get peerAddress(): string {
+    return this.peer.address;
+  }
+
   abstract header(name: string): string | undefined;
   abstract headerLines(name: string): readonly string[];
   abstract readBody(bytesMax: number): Promise<Body>;

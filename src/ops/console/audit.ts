@@ -51,7 +51,7 @@ const actionTexts: Readonly<Record<string, string>> = {
   "collision.accept": "Accepted a collision as a separate lead:",
   "collision.dismiss": "Dismissed the collision under",
   "dead.replay": "Replayed dead letter",
-  "dead.done": "Marked as received by the customer:",
+  "dead.done": "Marked as done, nothing was sent:",
   "database.restore": "Restored the database to",
   "submission.release": "Released submission",
   "submission.dismiss": "Dismissed submission",
@@ -131,8 +131,8 @@ export async function auditPage({ parts, query, clock }: Context): Promise<Conso
   return {
     title: "Audit",
     body: markup`<h1>Audit</h1>
-<p>Actions taken with the command (<code>ctl</code>) or on these pages (<code>console</code>), with the database login and an
-unverified name: the account on the machine, or the client's address. Each row contains a digest of
+<p>Actions taken with the command (<code>ctl</code>) or on these pages (<code>console</code>): an unverified name and the database
+login. The name is that of the account on the machine, or of the proxy's <code>X-Forwarded-User</code>. Each row contains a digest of
 the row before it, which reveals later changes. ${newestRowNote(head)}</p>
 ${
       filterForm("/audit", [
@@ -170,9 +170,9 @@ ${
 }
 
 function actorText({ actor, claimed }: AuditEntry): Markup {
-  return markup`${safeText(actor)}${
-    claimed !== null && markup`<br><span class="quiet">claimed: ${safeText(claimed)}</span>`
-  }`;
+  return markup`${claimed !== null && markup`${safeText(claimed)}<br>`}<span class="quiet">${
+    safeText(actor)
+  }</span>`;
 }
 
 function newestRowNote({ id, digest }: AuditLink): Markup {

@@ -170,7 +170,7 @@ delivered.`
 }
 
 /** `POST /collisions/settle`: accepts or dismisses a collision. */
-export async function settleAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function settleAction({ parts, tokens, exchange, operator }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
     path: "/collisions/settle",
@@ -181,13 +181,13 @@ export async function settleAction({ parts, tokens, exchange }: Context): Promis
   if (id === null) throw new RefusedPage(400, "Not a collision id", markup`<p>Nothing was changed.</p>`);
   const back = `/collisions/${id}`;
   if (accepted === null) {
-    const outcome = await dismissCollision(parts.pool, id, exchange.clientAddress);
+    const outcome = await dismissCollision(parts.pool, id, operator);
     return withNote(back, {
       tokens,
       code: outcome === "dismissed" ? "collision_dismissed" : "collision_settled",
     });
   }
-  const outcome = await acceptCollision(parts.pool, id, exchange.clientAddress);
+  const outcome = await acceptCollision(parts.pool, id, operator);
   if (outcome.kind === "accepted") {
     return withNote(`/leads/${outcome.eventId}`, { tokens, code: "collision_accepted" });
   }

@@ -172,7 +172,7 @@ function deadLetterCells(deadLetter: ListedDeadLetter, clock: PageClock): Markup
 }
 
 /** `POST /dead/replay`: replays one dead letter or the selected ones, from the list or an event's page. */
-export async function replayAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function replayAction({ parts, tokens, exchange, operator }: Context): Promise<string> {
   const form = await readForm(exchange, {
     tokens,
     path: "/dead/replay",
@@ -186,7 +186,7 @@ export async function replayAction({ parts, tokens, exchange }: Context): Promis
   const { values } = await readSelection(parts.pool, form);
   const back = await backFrom(parts.pool, form, { list: "/dead", only, tokens, filter: values });
   if (ids.length === 0) return back("none_chosen");
-  const replayedIds = await replayDead(parts.pool, ids, exchange.clientAddress);
+  const replayedIds = await replayDead(parts.pool, ids, operator);
   return back(replayedIds.length === 0 ? "none_dead" : "replayed", replayedIds.length);
 }
 
@@ -218,17 +218,16 @@ ${
 }
 
 /** `POST /dead/replay-all`: replays in batches, each one transaction with its audit rows. */
-export async function replayAllAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function replayAllAction({ parts, tokens, exchange, operator }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/dead/replay-all", names: filterNames });
   const { filter, values } = await readSelection(parts.pool, form);
-  const { clientAddress } = exchange;
   const untilMs = parts.now().getTime() + replayAllMs;
   let replayedCount = 0;
   let isTimeUp = false;
   for await (const ids of deadBatches(parts.pool, filter)) {
     isTimeUp = parts.now().getTime() >= untilMs;
     if (isTimeUp) break;
-    replayedCount += (await replayDead(parts.pool, ids, clientAddress)).length;
+    replayedCount += (await replayDead(parts.pool, ids, operator)).length;
   }
   const code = replayedCount === 0 ? "none_dead" : isTimeUp ? "replayed_part" : "replayed";
   return withNote("/dead", { tokens, code, count: replayedCount, query: values });

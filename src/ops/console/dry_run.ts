@@ -1,14 +1,14 @@
-/** The dry run of a tenant's routes: shows the requests for an event as they would be sent, with secrets masked. */
+/** Shows what is sent of an event, or would be sent of a tenant's last one, with secrets masked. */
 
 import { type Markup, markup } from "../../http/markup.ts";
 import { indentJson } from "../../lead/json.ts";
-import { type DeliveredText, readDelivered } from "../../store/operator/event_effects.ts";
+import { type DeliveredText, effectName, readDelivered } from "../../store/operator/event_effects.ts";
 import { findLastEvent } from "../../store/operator/route_states.ts";
 import { findTenant } from "../../store/operator/tenants.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { failureText } from "./problems.ts";
-import { actionForm, idPattern, readForm } from "./request.ts";
+import { actionForm, idPattern, parseQuery, readForm } from "./request.ts";
 import { eventLink, safeText, tenantLink } from "./text.ts";
 
 const pathOf = (tenant: string) => `/tenants/${tenant}/dry-run` as const;
@@ -29,35 +29,18 @@ ${actionForm({ tokens, path: pathOf(tenant), className: "row" }, markup`<button>
   }`;
 }
 
-/** Renders the button for one event; nothing if this process has no actions tier. */
-export function dryRunButton(
-  { parts, tokens }: Context,
-  { tenant, eventId }: { readonly tenant: string; readonly eventId: string },
-): Markup | null {
-  if (parts.dryRun === null) return null;
-  return actionForm(
-    { tokens, path: pathOf(tenant), className: "row", hidden: { only: eventId } },
-    markup`<button>Dry run</button> <span class="quiet">shows the requests as they would go out; nothing is sent</span>`,
-  );
-}
-
-/** `POST /tenants/{slug}/dry-run`: of the event `only`, or else of the tenant's last event. */
+/** `POST /tenants/{slug}/dry-run`: of the tenant's last event, or of a made-up one. */
 export async function dryRunAction({ parts, tokens, exchange }: Context): Promise<ConsolePage> {
   const { pool, dryRun } = parts;
   const slug = exchange.params.slug ?? "";
-  const form = await readForm(exchange, { tokens, path: pathOf(slug), names: ["only"] });
-  const only = form.matching("only", idPattern);
+  await readForm(exchange, { tokens, path: pathOf(slug), names: [] });
   const tenant = await findTenant(pool, slug);
-  const eventId = only ?? (tenant === null ? null : await findLastEvent(pool, tenant.id));
+  if (tenant === null || dryRun === null) {
+    throw new RefusedPage(404, "No such tenant", markup`<p>Nothing was sent.</p>`);
+  }
+  const eventId = await findLastEvent(pool, tenant.id);
   const event = eventId === null ? null : await readDelivered(pool, eventId);
-  if (
-    tenant === null || dryRun === null || event !== "erased" && eventId !== null && event?.tenant !== slug
-  ) {
-    throw new RefusedPage(404, "No such event", markup`<p>Nothing was sent.</p>`);
-  }
-  if (event === "erased") {
-    throw new RefusedPage(404, "Its content was removed", markup`<p>Nothing was sent.</p>`);
-  }
+  if (event === "erased") throw removedPage;
   return {
     title: `Dry run for ${slug}`,
     body: markup`<h1>Dry run for ${tenantLink(slug)}</h1>
@@ -68,8 +51,39 @@ ${await requestList(dryRun, { tenant: slug, eventId, event })}`,
   };
 }
 
+const removedPage = new RefusedPage(
+  404,
+  "Its content was removed",
+  markup`<p>There is nothing left to send.</p>`,
+);
+
+/** `/leads/{event_id}/sent`: what each recipient of an event is sent, rendered again by the actions process. */
+export async function sentPage({ parts, exchange, query }: Context): Promise<ConsolePage> {
+  parseQuery(query, []);
+  const eventId = exchange.params.event_id ?? "";
+  const event = idPattern.test(eventId) ? await readDelivered(parts.pool, eventId) : null;
+  if (event === null) {
+    throw new RefusedPage(404, "No such event", markup`<p>Check that you copied the whole id.</p>`);
+  }
+  if (event === "erased") throw removedPage;
+  return {
+    title: `What is sent of ${eventId}`,
+    body: markup`<h1>What is sent of <a class="id" href="/leads/${eventId}">${eventId}</a></h1>
+<p>Rendered again from the stored content, for the current routes of ${
+      tenantLink(event.tenant)
+    }, with secrets as <code>***</code>. Nothing was sent.</p>
+${
+      parts.dryRun === null
+        ? markup`<p class="bad message"><code>ACTIONS_URL</code> is not set for this process, so it cannot ask the actions process.</p>`
+        : await requestList(parts.dryRun, { tenant: event.tenant, eventId, event })
+    }`,
+  };
+}
+
 /** A request as it would be sent. */
 interface PreviewedRequest {
+  /** The kind of the recipient's destination. */
+  readonly effect: string;
   readonly step: string;
   readonly method: string;
   readonly url: string;
@@ -101,6 +115,8 @@ async function requestList(
   if (reply.status !== 200) {
     return parsed?.error === "no_route"
       ? bad(markup`No route receives it.`)
+      : parsed?.error === "sandbox"
+      ? bad(markup`A sandbox tenant's leads are sent to nobody.`)
       : bad(markup`The actions process responded with ${reply.status} ${safeText(parsed?.error ?? "")}`);
   }
   if (parsed === null) {
@@ -112,7 +128,7 @@ async function requestList(
   const { requests = [], faults = [] } = parsed;
   return markup`${requests.map(requestSection)}${
     faults.map((fault) => bad(markup`The rest cannot be shown: ${safeText(fault)}`))
-  }${requests.length + faults.length === 0 && markup`<p>Its routes send no requests, only emails.</p>`}`;
+  }${requests.length + faults.length === 0 && markup`<p>Nothing: every step of the recipe is skipped.</p>`}`;
 }
 
 interface DryRunReply {
@@ -130,12 +146,14 @@ function parseReply(text: string): DryRunReply | null {
   }
 }
 
-function requestSection({ step, method, url, headers, body, made_up: madeUp }: PreviewedRequest): Markup {
+function requestSection(
+  { effect, step, method, url, headers, body, made_up: madeUp }: PreviewedRequest,
+): Markup {
   const head = [
     `${method} ${url}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ].join("\n");
-  return markup`<h2>${safeText(step)}</h2>
+  return markup`<h2>${effectName(effect)}${step !== effect && markup`: ${safeText(step)}`}</h2>
 <pre class="request">${safeText(body === null ? head : `${head}\n\n${indentJson(body)}`)}</pre>
 ${
     madeUp.length > 0 &&

@@ -232,7 +232,9 @@ const reviews = {
 } as const satisfies Record<string, { readonly decide: unknown; readonly done: NoteCode }>;
 
 /** `POST /held/review`: releases or dismisses one submission or all selected ones; used by the list and a submission's page. */
-export async function reviewAction({ parts, tokens, exchange }: Context): Promise<string | ConsolePage> {
+export async function reviewAction(
+  { parts, tokens, exchange, operator }: Context,
+): Promise<string | ConsolePage> {
   const form = await readForm(exchange, {
     tokens,
     path: "/held/review",
@@ -255,7 +257,7 @@ export async function reviewAction({ parts, tokens, exchange }: Context): Promis
   let reviewedCount = 0;
   for (const id of ids) {
     // Each submission has its own transaction, so that the action can be retried after an outage.
-    if (await decide(parts.pool, id, exchange.clientAddress) === done) reviewedCount += 1;
+    if (await decide(parts.pool, id, operator) === done) reviewedCount += 1;
   }
   return back(reviewedCount === 0 ? "none_held" : done, reviewedCount);
 }

@@ -112,7 +112,7 @@ const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the 
   "the last 30 days",
 ]] as const;
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
-const states = ["pending", "sending", "delivered", "dead", "held"] as const;
+const states = ["pending", "sending", "delivered", "marked", "dead", "held"] as const;
 
 function filterForm(
   form: Parameters,

@@ -86,7 +86,10 @@ const notes = {
   resume: { done: "resumed", unchanged: "not_paused" },
 } as const satisfies Record<string, Record<"done" | "unchanged", NoteCode>>;
 
-async function change({ parts, tokens, exchange }: Context, action: keyof typeof notes): Promise<string> {
+async function change(
+  { parts, tokens, exchange, operator }: Context,
+  action: keyof typeof notes,
+): Promise<string> {
   const tenant = exchange.params["slug"] ?? "";
   const form = await readForm(exchange, {
     tokens,
@@ -97,7 +100,7 @@ async function change({ parts, tokens, exchange }: Context, action: keyof typeof
   const request = {
     tenant,
     scopes: [form.oneOf("scope", pauseScopes) ?? "all"],
-    address: exchange.clientAddress,
+    operator,
   };
   const [changed] = action === "pause"
     ? await pauseTenant(parts.pool, { ...request, reason })

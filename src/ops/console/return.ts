@@ -62,7 +62,7 @@ const notes: Readonly<Record<ReturnOutcome["outcome"], NoteCode>> = {
 };
 
 /** `POST /leads/return`: returns a lead, or undoes its return. */
-export async function returnAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function returnAction({ parts, tokens, exchange, operator }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path, names: ["only", "reason", "note", "undo"] });
   const eventId = form.matching("only", idPattern);
   const reason = form.oneOf("reason", returnReasons);
@@ -81,7 +81,7 @@ export async function returnAction({ parts, tokens, exchange }: Context): Promis
     eventId,
     reason,
     note: reason === null || note === "" ? null : note,
-    address: exchange.clientAddress,
+    operator,
   });
   return withNote(`/leads/${eventId}`, { tokens, code: notes[outcome] });
 }

@@ -10,8 +10,14 @@ import { InvalidParameter } from "../parameters.ts";
 import { noteText, seeOther, Tokens } from "./request.ts";
 import { auditPage } from "./audit.ts";
 import { collisionPage, collisionsPage, settleAction } from "./collisions.ts";
-import type { ActionHandler, ConsoleParts, Context, PageHandler } from "./context.ts";
-import { markSpamAction, sendAgainAction, timelinePage } from "./timeline.ts";
+import {
+  type ActionHandler,
+  type ConsoleParts,
+  type Context,
+  operatorName,
+  type PageHandler,
+} from "./context.ts";
+import { timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, reviewAction } from "./held.ts";
@@ -23,7 +29,9 @@ import { statementPage } from "./statement.ts";
 import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
-import { dryRunAction } from "./dry_run.ts";
+import { dryRunAction, sentPage } from "./dry_run.ts";
+import { sendAgainAction } from "./effects.ts";
+import { markSpamAction } from "./submission.ts";
 import { tenantPage } from "./tenant.ts";
 import { tenantsPage } from "./tenants.ts";
 import { formatBoundedCount, formatCount, type PageClock, safeText } from "./text.ts";
@@ -43,6 +51,7 @@ const routes: Readonly<Record<string, Handlers>> = {
   "/leads/mark-spam": { post: markSpamAction },
   "/leads/return": { post: returnAction },
   "/leads/{event_id}": { get: timelinePage },
+  "/leads/{event_id}/sent": { get: sentPage },
   "/report": { name: "Report", get: reportPage },
   "/statement": { get: statementPage },
   "/dead": { name: "Dead", get: deadPage },
@@ -123,7 +132,8 @@ async function handle(
 ): Promise<Reply> {
   const { method } = request.exchange;
   const { query, message } = extractNote(request);
-  const context: Context = { ...request, query, clock: pageClock(request.parts) };
+  const operator = operatorName(request.exchange, request.parts.trustedProxies);
+  const context: Context = { ...request, operator, query, clock: pageClock(request.parts) };
   const allow = [...(get === undefined ? [] : ["GET", "HEAD"]), ...(post === undefined ? [] : ["POST"])];
   try {
     const section = `/${request.exchange.route.split("/")[1]}`;

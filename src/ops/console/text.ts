@@ -3,8 +3,7 @@
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
-import { pausedText } from "../../store/operator/pauses.ts";
-import { crmWaitTexts } from "../../store/operator/route_states.ts";
+import { reasonMeaning, type Sentence } from "../../store/operator/sentence.ts";
 
 // Matches control characters except tab and line feed, the soft hyphen, zero-width and bidirectional marks, invisible
 // operators, the byte-order mark, interlinear and tag characters, and lone surrogates; not joiners, which some names need.
@@ -125,6 +124,7 @@ const badgeTones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   unreachable: "warn",
   lost: "warn",
   done: "good",
+  marked: "warn",
   failed: "bad",
   busy: "warn",
   held: "warn",
@@ -153,28 +153,31 @@ export function reasonBadge(word: string, tone: "" | "bad" = ""): Markup {
   return markup`<span class="badge ${tone}${word.length > 30 && " long"}">${safeText(word)}</span> `;
 }
 
-// Source: DECISIONS, Delivery, and the functions in sql/ that write these words.
-const reasonMeanings: Readonly<Record<string, string>> = {
-  ...crmWaitTexts,
-  expression_failed: "an expression of the CRM recipe failed; correct the recipe, then replay",
-  expression_timeout: "an expression of the CRM recipe took too long; it is retried",
-  host_refused: "the CRM recipe computed a host that it may not reach; correct the recipe, then replay",
-  effects_not_begun:
-    "the actions tier had no free connection; the delivery is retried without spending an attempt",
-  no_route:
-    "the tenant has no route for it; when you add one with ctl tenant route, waiting events are sent immediately",
-  paused: `${pausedText}; the event is sent immediately when you resume`,
-  tier_away: "the actions tier was unreachable; nothing was sent, and delivery resumes when the tier is back",
-  replayed: "replayed by an operator",
-  sent_again: "sent again by an operator",
-  released: "released by an operator",
-};
-
 /** Renders a reason with its meaning, if known. */
 export function reasonText(reason: string | null): Markup | null {
   if (reason === null) return null;
-  const meaning = reasonMeanings[reason];
-  return markup`<strong>${safeText(reason)}</strong>${meaning !== undefined && markup`: ${meaning}`}`;
+  const meaning = reasonMeaning(reason);
+  return markup`<strong>${safeText(reason)}</strong>${meaning !== null && markup`: ${meaning}`}`;
+}
+
+/** Renders a sentence of the timeline. */
+export function told(sentence: Sentence, clock: PageClock): Markup {
+  return markup`${
+    sentence.map((piece) => {
+      if (typeof piece === "string") return piece;
+      const { kind, value } = piece;
+      switch (kind) {
+        case "text":
+          return safeText(value);
+        case "time":
+          return timeElement(value, clock);
+        case "event":
+          return markup`<a class="id" href="/leads/${value}">${value}</a>`;
+        case "collision":
+          return markup`<a href="/collisions/${value}">collision ${value}</a>`;
+      }
+    })
+  }`;
 }
 
 /** Links a tenant's page. */

@@ -112,14 +112,14 @@ function ratifyForm(area: string, tokens: Tokens): Markup {
 }
 
 /** `POST /vocabulary/add`: adds a term or ratifies a proposed one. */
-export async function addTermAction({ parts, tokens, exchange }: Context): Promise<string> {
+export async function addTermAction({ parts, tokens, exchange, operator }: Context): Promise<string> {
   const form = await readForm(exchange, { tokens, path: "/vocabulary/add", names: ["area", "status"] });
   const area = form.text("area");
   const status = form.oneOf("status", ["confirmed", "proposed"]);
   if (area === null || status === null) {
     throw new RefusedPage(400, "The form has no term", markup`<p>Nothing was changed.</p>`);
   }
-  const outcome = await confirmAreaAs(parts.pool, exchange.clientAddress, { area, status });
+  const outcome = await confirmAreaAs(parts.pool, operator, { area, status });
   const code: NoteCode = outcome === "done" ? status : `area_${outcome}`;
   return withNote("/vocabulary", { tokens, code });
 }

@@ -77,6 +77,7 @@ export interface EffectRecord {
   readonly reason: string | null;
   readonly status: number | null;
   readonly answer: string | null;
+  readonly headers: Readonly<Record<string, string>> | null;
   /** For a CRM recipe that sent something; the route may then be suspended. */
   readonly recipe: RecipeRoute | null;
 }
@@ -177,12 +178,13 @@ export class EffectStore {
 
   async settle(claim: Claim, record: EffectRecord): Promise<RecordedEffect> {
     const { eventId, routeId, round, lease } = claim;
-    const { outcome, reason, status, answer, recipe } = record;
+    const { outcome, reason, status, answer, headers, recipe } = record;
     const [row] = await this.#run((sql) =>
       sql<{ outcome: EffectOutcome; reason: string | null; wait_ms: number | null }[]>`
         select * from actions.settle_effect(
           ${eventId}, ${routeId}, ${round}, ${lease}::uuid, ${reason}, ${status}, ${answer}, ${outcome},
-          ${recipe?.tenant ?? null}, ${recipe?.changedAt ?? null}
+          ${recipe?.tenant ?? null}, ${recipe?.changedAt ?? null},
+          ${headers === null ? null : JSON.stringify(headers)}::text::json
         )`
     );
     return row === undefined

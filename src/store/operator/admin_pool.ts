@@ -16,26 +16,28 @@ export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
   });
 }
 
-/** Returns a call to a SQL function or, with the address of a console client, to its `console_` variant, which audits it. */
+/** Returns a call to a SQL function or, with the name of a console operator, to its `console_` variant, which audits it. */
 export function operatorCall(
   sql: postgres.Sql,
-  address: string | null,
+  operator: string | null,
   name: string,
   args: postgres.PendingQuery<postgres.Row[]>,
 ) {
-  return address === null ? sql`${sql(name)}(${args})` : sql`${sql(`console_${name}`)}(${args}, ${address})`;
+  return operator === null
+    ? sql`${sql(name)}(${args})`
+    : sql`${sql(`console_${name}`)}(${args}, ${operator})`;
 }
 
 /** Calls a SQL function like {@linkcode operatorCall} and returns its outcome. */
 export async function runOperatorCall<Outcome extends string>(
   pool: Pool,
-  address: string | null,
+  operator: string | null,
   name: string,
   args: (sql: postgres.Sql) => postgres.PendingQuery<postgres.Row[]>,
 ): Promise<Outcome> {
   const [row] = await query(
     pool,
-    (sql) => sql<{ outcome: Outcome }[]>`select ${operatorCall(sql, address, name, args(sql))} as outcome`,
+    (sql) => sql<{ outcome: Outcome }[]>`select ${operatorCall(sql, operator, name, args(sql))} as outcome`,
   );
   return row?.outcome as Outcome;
 }

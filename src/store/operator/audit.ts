@@ -12,7 +12,7 @@ export interface AuditEntry {
   readonly at: string;
   /** The origin (`ctl`, `console` or `digest`) and the database role. */
   readonly actor: string;
-  /** The actor's own, unverified identity: the client's address, or the account on the machine. */
+  /** The actor's unverified name: the account on the machine, or the console operator's; for a digest's link, the client's address. */
   readonly claimed: string | null;
   readonly action: string;
   /** The subjects of the first three rows. */

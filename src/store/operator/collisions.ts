@@ -111,17 +111,17 @@ type CollisionAcceptance =
   | { readonly kind: "erased" | "busy" | "unknown" };
 
 /**
- * Accepts a collision as an event and audits it. `address` is the console client's address, `null` for ctl.
+ * Accepts a collision as an event and audits it. `operator` is the console operator's name, `null` for ctl.
  *
  * Source: DECISIONS, Decided since (A collision accepted by an operator).
  */
 export async function acceptCollision(
   pool: Pool,
   id: string,
-  address: string | null,
+  operator: string | null,
 ): Promise<CollisionAcceptance> {
   const row = await queryOne(pool, (sql) => {
-    const accept = operatorCall(sql, address, "accept_collision", sql`${id}::bigint`);
+    const accept = operatorCall(sql, operator, "accept_collision", sql`${id}::bigint`);
     return sql<{ outcome: CollisionAcceptance["kind"]; event_id: string | null }[]>`select * from ${accept}`;
   });
   if (row === null) return { kind: "unknown" };
@@ -132,13 +132,13 @@ export async function acceptCollision(
 /** `already`: the collision was settled before, or its content was removed. */
 type CollisionDismissal = "dismissed" | "already" | "unknown";
 
-/** Dismisses a collision and audits it; `address` as in {@linkcode acceptCollision}. */
+/** Dismisses a collision and audits it; `operator` as in {@linkcode acceptCollision}. */
 export async function dismissCollision(
   pool: Pool,
   id: string,
-  address: string | null,
+  operator: string | null,
 ): Promise<CollisionDismissal> {
-  return await runOperatorCall(pool, address, "dismiss_collision", (sql) => sql`${id}::bigint`);
+  return await runOperatorCall(pool, operator, "dismiss_collision", (sql) => sql`${id}::bigint`);
 }
 
 /** Reads a collision. If it was accepted, its content is read from the event that it became. */

@@ -75,13 +75,13 @@ export async function listDeadLetters(
 export async function replayDead(
   pool: Pool,
   eventIds: readonly string[],
-  address: string | null = null,
+  operator: string | null = null,
 ): Promise<string[]> {
   const rows = await query(pool, (sql) => {
     const ids = [...eventIds];
-    const replayed = address === null
+    const replayed = operator === null
       ? sql`replay_dead_as(${ids})`
-      : sql`console_replay_dead(${ids}, ${address})`;
+      : sql`console_replay_dead(${ids}, ${operator})`;
     return sql<
       { event_id: string }[]
     >`select r.event_id from ${replayed} as r order by r.event_id collate "C"`;

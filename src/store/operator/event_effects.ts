@@ -10,24 +10,29 @@ export interface ShownEffect {
   readonly effect: string;
   /** A webhook's host, a recipe's name or a masked email address; `null` if the route was removed or changed later. */
   readonly target: string | null;
-  /** `failed` will be repeated; `refused` only after a replay. */
-  readonly state: "waiting" | "busy" | "done" | "failed" | "refused";
+  /** `failed` will be repeated; `refused` only after a replay; `marked`: marked as done, without sending it. */
+  readonly state: "waiting" | "busy" | "done" | "marked" | "failed" | "refused";
   /** When the lease of a busy effect ends. */
   readonly busyUntil: string | null;
   /** The status of the recipient's last response; `null` after the event's content was removed. */
   readonly status: number | null;
+  /** The chosen headers of that response, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>> | null;
   /** The start of that response's body, in one line. */
   readonly answer: string | null;
   readonly reason: string | null;
   readonly attempts: number;
   readonly settledAt: string | null;
+  /** The operator who marked the effect as done; empty for `ctl restored`, which found that in the log; `null` if it is not marked. */
+  readonly markedBy: string | null;
 }
 
 /** Reads the effects of each event, in the order of `eventIds`. */
 export async function readEffects(pool: Pool, eventIds: readonly string[]): Promise<ShownEffect[][]> {
   const rows = await query(pool, (sql) =>
     sql<(ShownEffect & { place: number })[]>`
-      select i.place::int, f.effect, f.target, f.state, f.status, f.answer, f.reason, f.attempts,
+      select i.place::int, f.effect, f.target, f.state, f.status, f.headers, f.answer, f.reason, f.attempts,
+        f.marked_by as "markedBy",
         ${isoTime(sql, sql`f.busy_until`)} as "busyUntil",
         ${isoTime(sql, sql`f.settled_at`)} as "settledAt"
       from unnest(${[...eventIds]}::text[]) with ordinality as i (event_id, place)
@@ -89,21 +94,21 @@ export type SentAgain =
 
 /**
  * Sends a delivered event again, to all recipients or those of the kind `effect`, and audits the call. `seen` is the
- * number of the last attempt that the operator saw, or `null` to skip that check. `address` is the console client's
- * address, `null` for ctl.
+ * number of the last attempt that the operator saw, or `null` to skip that check. `operator` is the console operator's
+ * name, `null` for ctl.
  */
 export async function sendAgain(
   pool: Pool,
-  { eventId, effect, seen, address }: {
+  { eventId, effect, seen, operator }: {
     readonly eventId: string;
     readonly effect: string | null;
     readonly seen: number | null;
-    readonly address: string | null;
+    readonly operator: string | null;
   },
 ): Promise<SentAgain> {
   return await runOperatorCall(
     pool,
-    address,
+    operator,
     "send_again",
     (sql) => sql`${eventId}, ${effect}, ${seen}::int`,
   );

@@ -6,16 +6,19 @@ import { query } from "../query.ts";
 import { type LeadReturn, selectReturn } from "./returns.ts";
 import { snakeCased } from "./snake_case.ts";
 
-/** `sending`: claimed; `held`: held as spam and not released; `erased`: the content was removed before delivery. */
-export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "dead" | "erased";
+/**
+ * `sending`: claimed; `held`: held as spam and not released; `erased`: the content was removed before delivery; `marked`: an
+ * operator marked it as done, and nothing was sent.
+ */
+export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "marked" | "dead" | "erased";
 
 export interface Attempt {
   /** The attempt's number, from 1; a replay continues the count. */
   readonly number: number;
   /** When the attempt started or, if it was lost, when the loss was detected; ISO 8601, UTC. */
   readonly at: string;
-  /** `lost`: the sending process ended before it recorded an outcome. */
-  readonly outcome: "delivered" | "refused" | "unreachable" | "lost";
+  /** `lost`: the sending process ended before it recorded an outcome; `marked`: not an attempt, but an operator's mark as done. */
+  readonly outcome: "delivered" | "refused" | "unreachable" | "lost" | "marked";
   readonly status: number | null;
   readonly reason: string | null;
   readonly durationMs: number | null;
@@ -30,11 +33,12 @@ export function shownStatus({ status, reason }: Attempt): number | null {
 
 /** The state of an event's delivery. Times are ISO 8601, UTC. */
 type Delivery =
+  /** The last attempts, at most {@linkcode attemptsShownMax}, in order; the number of the first shows how many are missing. */
   & { readonly attempts: readonly Attempt[] }
   & (
     | { readonly state: "pending"; readonly dueAt: string; readonly reason: string | null }
     | { readonly state: "sending"; readonly leaseUntil: string }
-    | { readonly state: "held" | "delivered" | "erased" }
+    | { readonly state: "held" | "delivered" | "marked" | "erased" }
     | { readonly state: "dead"; readonly diedAt: string; readonly reason: string | null }
   );
 
@@ -47,18 +51,24 @@ interface DeliveryRow {
   attempts: Attempt[];
 }
 
-// A DeliveryState, from outbox row o, dead letter d, held submission s, and event r without content.
+// A DeliveryState, from outbox row o, dead letter d, held submission s, event r without content, and p, the last attempt that
+// ended the delivery.
 const stateOf = (sql: postgres.Sql) =>
   sql`case
     when d.event_id is not null then 'dead'
     when o.lease_until > service_clock() then 'sending'
     when o.event_id is not null then 'pending'
-    when r.event_id is not null and not exists (
-      select from attempt as a where a.event_id = r.event_id and a.outcome = 'delivered'
-    ) then 'erased'
+    when p.outcome = 'marked' and not exists (
+      select from attempt as a where a.event_id = i.event_id collate "C" and a.outcome = 'delivered'
+    ) then 'marked'
+    when p.outcome is not null then 'delivered'
+    when r.event_id is not null then 'erased'
     when s.event_id is not null then 'held'
     else 'delivered'
   end`;
+
+/** Chosen: twice the attempts of one delivery; replays and repeats add more. */
+const attemptsShownMax = 50;
 
 /** Reads the states of events, in the order of `eventIds`. */
 export async function readStates(pool: Pool, eventIds: readonly string[]): Promise<DeliveryState[]> {
@@ -89,7 +99,10 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
               )
               order by a.number
             )
-            from attempt as a where a.event_id = i.event_id collate "C"
+            from (
+              select * from attempt as a where a.event_id = i.event_id collate "C"
+              order by a.number desc limit ${attemptsShownMax}
+            ) as a
           ),
           '[]'
         ) as attempts
@@ -100,6 +113,11 @@ async function readDeliveries(pool: Pool, eventIds: readonly string[]): Promise<
         on s.event_id = i.event_id collate "C" and s.verdict <> 'clean' and s.released_at is null
       left join event as r on r.event_id = i.event_id collate "C" and r.removed_at is not null
       left join tenant as t on t.id = o.tenant_id
+      left join lateral (
+        select a.outcome from attempt as a
+        where a.event_id = i.event_id collate "C" and a.outcome in ('delivered', 'marked')
+        order by a.number desc limit 1
+      ) as p on o.event_id is null and d.event_id is null
       order by i.ord`;
   });
   return rows.map(delivery);
@@ -163,7 +181,7 @@ export interface StoredEvent extends ListedEvent {
   readonly dedupeSpace: string;
   /** The collision that an operator accepted as this event, and the event that has its Idempotency-Key. */
   readonly acceptedFrom: { readonly collision: string; readonly eventId: string } | null;
-  /** The first collisions under the event's Idempotency-Key, earliest first. */
+  /** The last collisions under the event's Idempotency-Key, at most {@linkcode collisionsMax}, earliest first. */
   readonly collisions: readonly {
     readonly id: string;
     readonly firstAt: string;
@@ -235,7 +253,8 @@ export async function newestEventIds(
   return rows.map(({ eventId }) => eventId);
 }
 
-const collisionsMax = 50;
+/** The maximum number of an event's collisions that are read. */
+export const collisionsMax = 50;
 
 /** Reads the events with these ids, in order; `null` for an unknown id. `withRaw: false` omits the posted bodies. */
 export async function readEvents(
@@ -269,7 +288,7 @@ export async function readEvents(
             ) order by c.id
           ), '[]')
           from (
-            select * from collision as c where c.event_id = e.event_id order by c.id limit ${collisionsMax}
+            select * from collision as c where c.event_id = e.event_id order by c.id desc limit ${collisionsMax}
           ) as c
         ) as collisions,
         case when f.form_key is not null then json_build_object(

@@ -84,13 +84,13 @@ export async function listHeld(
 /** `already`: released before; `clean`: never held; `erased`: the content was removed; `unknown`: no such submission. */
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
-/** Queues a held submission for delivery and audits it. `address` is the console client's address, `null` for ctl. */
+/** Queues a held submission for delivery and audits it. `operator` is the console operator's name, `null` for ctl. */
 export async function releaseSubmission(
   pool: Pool,
   submissionId: string,
-  address: string | null,
+  operator: string | null,
 ): Promise<Release> {
-  return await runOperatorCall(pool, address, "release_submission", (sql) => sql`${submissionId}`);
+  return await runOperatorCall(pool, operator, "release_submission", (sql) => sql`${submissionId}`);
 }
 
 /** `already`: dismissed or released before. The other outcomes are as in {@linkcode Release}. */
@@ -100,9 +100,9 @@ type Dismissal = "dismissed" | Exclude<Release, "released">;
 export async function dismissSubmission(
   pool: Pool,
   submissionId: string,
-  address: string | null,
+  operator: string | null,
 ): Promise<Dismissal> {
-  return await runOperatorCall(pool, address, "dismiss_submission", (sql) => sql`${submissionId}`);
+  return await runOperatorCall(pool, operator, "dismiss_submission", (sql) => sql`${submissionId}`);
 }
 
 /** `already`: the label is as requested; `held`: the submission is not released, so dismiss it instead. */
@@ -112,9 +112,9 @@ export type SpamMark = "marked" | "already" | "held" | "erased" | "unknown";
 export async function markSpam(
   pool: Pool,
   submissionId: string,
-  { isSpam, address }: { readonly isSpam: boolean; readonly address: string | null },
+  { isSpam, operator }: { readonly isSpam: boolean; readonly operator: string | null },
 ): Promise<SpamMark> {
-  return await runOperatorCall(pool, address, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
+  return await runOperatorCall(pool, operator, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
 }
 
 /** Removes all labels, which discards the learned corrections, and returns the number of labels. */

@@ -57,8 +57,8 @@ interface PauseRequest {
   /** The tenant's slug. */
   readonly tenant: string;
   readonly scopes: readonly PauseScope[];
-  /** The console client's address, `null` for ctl. */
-  readonly address: string | null;
+  /** The console operator's name, `null` for ctl. */
+  readonly operator: string | null;
 }
 
 /**
@@ -79,7 +79,7 @@ export async function resumeTenant(pool: Pool, request: PauseRequest): Promise<P
 
 async function change(
   pool: Pool,
-  { tenant, scopes, address }: PauseRequest,
+  { tenant, scopes, operator }: PauseRequest,
   name: "pause_tenant" | "resume_tenant",
   reason?: string | null,
 ): Promise<PauseChange[]> {
@@ -91,7 +91,7 @@ async function change(
       isoTime(sql, sql`c.paused_at`)
     } as since, c.reason,
         c.is_unchanged as "isUnchanged"
-      from ${operatorCall(sql, address, name, args)} as c`;
+      from ${operatorCall(sql, operator, name, args)} as c`;
   });
 }
 

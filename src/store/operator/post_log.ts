@@ -16,17 +16,19 @@ export interface DuplicatePost {
   readonly idempotencyKey: string | null;
 }
 
-const duplicatesMax = 50;
+/** The maximum number of an event's duplicates that are read. */
+export const duplicatesMax = 50;
 
-/** Reads the first duplicates of an event from the last 30 days, earliest first. */
+/** Reads the last duplicates of an event from the last 30 days, earliest first. */
 export async function readDuplicates(pool: Pool, eventId: string): Promise<readonly DuplicatePost[]> {
-  return await query(pool, (sql) =>
+  const newestFirst = await query(pool, (sql) =>
     sql<DuplicatePost[]>`
       select ${isoTime(sql, sql`p.at`)} as at, p.key_id::text as "keyId", k.label as source,
         p.request_id as "requestId", p.idempotency_key as "idempotencyKey"
       from post_log as p join api_key as k on k.id = p.key_id
       where p.event_id = ${eventId}
-      order by p.id limit ${duplicatesMax}`);
+      order by p.id desc limit ${duplicatesMax}`);
+  return newestFirst.toReversed();
 }
 
 /** Describes a duplicate: `posted 4 minutes later with the same Idempotency-Key (request id 7f…)`. */

@@ -176,12 +176,27 @@ async function readFigures(pool: Pool, span: ReportSpan): Promise<PeriodFigures[
     }
           -- Neither delivered nor pending; needed only for hours whose delivered events are not counted exactly.
           union all
-          select h.hour, e.key_id, 'removed', count(*)
-          from hours as h join event as e
-            on e.event_id >= ${idAt(sql`h.hour`)} and e.event_id < ${idAt(sql`(h.hour + interval '1 hour')`)}
-          where not h.is_exact and e.removed_at is not null
-            and not exists (select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered')
-          group by 1, 2
+          select w.hour, w.key_id, w.state, count(*)
+          from (
+            select h.hour, e.key_id, e.event_id, 'removed' as state
+            from hours as h join event as e
+              on e.event_id >= ${idAt(sql`h.hour`)} and e.event_id < ${
+      idAt(sql`(h.hour + interval '1 hour')`)
+    }
+            where not h.is_exact and e.removed_at is not null
+            union all
+            select distinct h.hour, e.key_id, e.event_id, 'marked'
+            from hours as h join attempt as m
+              on m.event_id >= ${idAt(sql`h.hour`)} and m.event_id < ${
+      idAt(sql`(h.hour + interval '1 hour')`)
+    }
+            join event as e on e.event_id = m.event_id and e.removed_at is null
+            where not h.is_exact and m.outcome = 'marked'
+              and not exists (select from outbox as o where o.event_id = m.event_id)
+              and not exists (select from dead_letter as d where d.event_id = m.event_id)
+          ) as w
+          where not ${wasDelivered}
+          group by 1, 2, 3
         ) as w where true ${ofTenant(sql, tenant)}
       ),
       -- Grouped instead of joined, because the planner cannot estimate the join.

@@ -90,7 +90,7 @@ export async function holdEvents(pool: Pool, eventIds: readonly string[]): Promi
   return held;
 }
 
-/** Settles those of the events that are dead letters as delivered, audits this, and returns their ids in order. */
+/** Marks those of the events that are dead letters as done, audits this, and returns their ids in order. */
 export async function settleDeadAsDone(pool: Pool, eventIds: readonly string[]): Promise<string[]> {
   const rows = await query(pool, (sql) =>
     sql<{ event_id: string }[]>`

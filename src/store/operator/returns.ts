@@ -49,22 +49,22 @@ export interface ReturnOutcome {
 }
 
 /**
- * Returns a lead, or undoes its return if `reason` is `null`, and audits it. `address` is the console client's address, `null`
- * for ctl.
+ * Returns a lead, or undoes its return if `reason` is `null`, and audits it. `operator` is the console operator's name, `null` for
+ * ctl.
  *
  * Chosen: the credit counts when the lead was received, so that the lead and its credit are in the same statement.
  */
 export async function returnLead(
   pool: Pool,
-  { eventId, reason, note, address }: {
+  { eventId, reason, note, operator }: {
     readonly eventId: string;
     readonly reason: ReturnReason | null;
     readonly note: string | null;
-    readonly address: string | null;
+    readonly operator: string | null;
   },
 ): Promise<ReturnOutcome> {
   const row = await queryOne(pool, (sql) => {
-    const call = operatorCall(sql, address, "return_lead", sql`${eventId}, ${reason}, ${note}`);
+    const call = operatorCall(sql, operator, "return_lead", sql`${eventId}, ${reason}, ${note}`);
     return sql<ReturnOutcome[]>`select outcome, credit_cents as "creditCents" from ${call}`;
   });
   return row ?? { outcome: "unknown", creditCents: null };

@@ -126,8 +126,12 @@ function inState(sql: Sql, state: DeliveryState): Fragment {
     select from submission as s
     where s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null
     offset 0))`;
-  const erased = sql`(e.removed_at is not null and not exists (
-    select from attempt as a where a.event_id = e.event_id and a.outcome = 'delivered' offset 0))`;
+  const attempted = (outcome: "delivered" | "marked") =>
+    sql`exists (select from attempt as a where a.event_id = e.event_id and a.outcome = ${outcome} offset 0)`;
+  const marked = sql`(${attempted("marked")} and not ${attempted("delivered")})`;
+  const erased = sql`(e.removed_at is not null and not ${attempted("delivered")} and not ${
+    attempted("marked")
+  })`;
   const waits = outbox(sql`true`);
   switch (state) {
     case "dead":
@@ -140,8 +144,10 @@ function inState(sql: Sql, state: DeliveryState): Fragment {
       return sql`(${erased} and not ${waits} and not ${dead})`;
     case "held":
       return sql`(${held} and not ${erased} and not ${waits} and not ${dead})`;
+    case "marked":
+      return sql`(${marked} and not ${waits} and not ${dead})`;
     case "delivered":
-      return sql`(not ${waits} and not ${dead} and not ${held} and not ${erased})`;
+      return sql`(not ${waits} and not ${dead} and not ${held} and not ${erased} and not ${marked})`;
   }
 }
 

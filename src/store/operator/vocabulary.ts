@@ -113,16 +113,16 @@ export async function listUnknownAreas(
 
 type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
 
-/** Adds a term that callers sent, or confirms or restores an existing one; audits it with the console client's address. */
+/** Adds a term that callers sent, or confirms or restores an existing one; audits it with the console operator's name. */
 export async function confirmAreaAs(
   pool: Pool,
-  address: string,
+  operator: string,
   to: { readonly area: string; readonly status: "confirmed" | "proposed" },
 ): Promise<AreaOutcome> {
   const known = await findArea(pool, to.area);
   const row = await queryOne(pool, (sql) =>
     sql<{ outcome: AreaOutcome }[]>`
-      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${address}) as outcome`);
+      select console_confirm_area(${to.area}, ${to.status}, ${known?.area ?? null}, ${operator}) as outcome`);
   return row?.outcome ?? "not_found";
 }
 

@@ -174,7 +174,8 @@ export async function crowd(sql: postgres.Sql, intakeUrl: string): Promise<Crowd
   ]);
   await sql`select from pause_tenant('acme', '{email}', ${`They move until Monday: ${longWord}`})`;
   await sql`select from pause_tenant('mizrahi', '{""}', ${hebrew})`;
-  await audited(sql, dead as string, held[0] as string);
+  await answered(sql, acme, delivered);
+  await audited(sql, { dead: dead as string, delivered, submission: held[0] as string });
   await sampled(sql);
   return {
     dead: dead as string,
@@ -280,6 +281,17 @@ async function suspended(
   }, now() - interval '3 hours', ${eventIds[0] as string})`;
 }
 
+/** Adds an event's effects, with responses; the first one is marked as done. */
+async function answered(sql: postgres.Sql, { tenantId }: Source, eventId: string): Promise<void> {
+  await sql`
+    insert into actions.effect (event_id, route_id, effect, settled_at, is_done, status, answer, headers, marked_by)
+    select ${eventId}, r.id, r.kind, now() + interval '1 second', true, case r.kind when 'crm' then 422 else 201 end,
+      ${`{"id":4711,"message":"${"welcome ".repeat(30)}"}`},
+      ${JSON.stringify({ "content-type": "application/json", "x-request-id": longWord })}::text::json,
+      case r.kind when 'crm' then 'olga@acme.example' end
+    from actions.route as r where r.tenant_id = ${tenantId}`;
+}
+
 async function deliver(sql: postgres.Sql, eventIds: readonly string[]): Promise<void> {
   await sql`delete from outbox where event_id in ${sql([...eventIds])}`;
   await sql`delete from attempt where event_id in ${sql([...eventIds])}`;
@@ -290,7 +302,10 @@ async function deliver(sql: postgres.Sql, eventIds: readonly string[]): Promise<
 }
 
 /** Adds audit rows for every kind of action. */
-async function audited(sql: postgres.Sql, lead: string, submission: string): Promise<void> {
+async function audited(
+  sql: postgres.Sql,
+  { dead, delivered, submission }: Readonly<Record<"dead" | "delivered" | "submission", string>>,
+): Promise<void> {
   const ctl = "olga@a-host-with-a-rather-long-name.internal.example.com";
   const entries: readonly [way: string, action: string, subjects: string[], detail: object | null][] = [
     ["ctl", "tenant.add", ["acme"], { sandbox: false }],
@@ -311,11 +326,13 @@ async function audited(sql: postgres.Sql, lead: string, submission: string): Pro
     ["ctl", "person.erase", ["12"], { events: 12, collisions: 1, attempts: 0 }],
     ["ctl", "moon.paint", [longWord], { colour: "green", layers: [1, 2], by: { hand: true } }],
     ["console", "submission.release", [submission], null],
-    ["console", "dead.replay", [lead], null],
+    ["console", "dead.replay", [dead], null],
+    ["ctl", "dead.done", [delivered], null],
+    ["console", "event.send_again", [delivered], { effect: "email" }],
     ["console", "dead.replay", Array.from({ length: 12 }, () => randomBytes(19).toString("hex")), null],
   ];
   for (const [way, action, subjects, detail] of entries) {
-    const claimed = way === "ctl" ? ctl : "2001:db8:85a3::8a2e:370:7334";
+    const claimed = way === "ctl" ? ctl : "olga@acme.example";
     await sql`select append_audit(${way}, ${claimed}, ${action}, ${subjects}, ${
       JSON.stringify(detail)
     }::text::json)`;

@@ -24,8 +24,8 @@ export class ConsoleStage {
     return await ConsoleStage.#start(await TestEnv.open(), env);
   }
 
-  /** The same with an actions process, which `fixture` describes; `env` reaches it. */
-  static async openWithActions(): Promise<
+  /** The same with an actions process, which `fixture` describes; the `env` that is returned reaches it. */
+  static async openWithActions(settings: Readonly<Record<string, string>> = {}): Promise<
     {
       readonly stage: ConsoleStage;
       readonly fixture: Fixture;
@@ -42,7 +42,7 @@ export class ConsoleStage {
       ACTIONS_CLIENT_KEY_FILE: client.keyFile,
       DELIVERY_POLL_MS: "200",
     };
-    return { stage: await ConsoleStage.#start(testEnv, env), fixture, env };
+    return { stage: await ConsoleStage.#start(testEnv, { ...env, ...settings }), fixture, env };
   }
 
   static async #start(testEnv: TestEnv, env: Readonly<Record<string, string>>): Promise<ConsoleStage> {
