@@ -58,7 +58,7 @@ create table collision (
   reasons text[],
   phone text,
   email text,
-  last_name text,
+  name text,
   -- Whether the phone or email differs from the event's, or neither can be compared, so that a lead may be lost.
   other_person boolean not null,
   -- When an operator accepted (as accepted_event_id) or dismissed the collision, or its content was removed.

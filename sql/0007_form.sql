@@ -31,17 +31,14 @@ create table submission (
   -- The operator's label, from which the spam score learns; null after the content was removed.
   label text check (label in ('ham', 'spam')),
   labelled_at timestamptz,
-  -- For the operator's search; null after the content was removed. Bounded, as index entries must be.
+  -- For the operator's search (fill_search_entry); null after the content was removed. Bounded, as index entries must be.
   phone text,
   email text,
-  -- In lower case and compared by bytes, so that the index finds prefixes.
-  last_name text collate "C",
+  -- The last name and, after a tab, the full name.
+  name text,
   check (verdict <> 'clean' or (released_at is null and dismissed_at is null)),
   check ((label is null) = (labelled_at is null))
 );
-create index submission_phone on submission (phone, event_id) where phone is not null;
-create index submission_email on submission (email, event_id) where email is not null;
-create index submission_last_name on submission (last_name, event_id) where last_name is not null;
 -- For the search: held submissions of all tenants and of one tenant, newest first.
 create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
 create index submission_held_tenant on submission (tenant_id, event_id)

@@ -100,7 +100,7 @@ grant usage on schema actions to lead_actions;
 
 -- For the service's lookups and the console.
 grant select on
-  event, lead_contact, lead_contact_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  event, search_entry, search_todo, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   lead_return, campaign, campaign_spend, hour_total, hour_rolled, post_log, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
 grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, paused_at, pause_reason, is_delivering, created_at) on tenant to lead_service;
@@ -114,7 +114,7 @@ grant execute on function
   service_clock, event_id_at, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_posts, add_minute_sample,
-  fold_counts, roll_up_hours, expire_content, expire_posts, fill_lead_contact,
+  fold_counts, roll_up_hours, expire_content, expire_posts, fill_search_entry,
   forget_tombstones, wake_waiting_events,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, route_states, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,

@@ -59,12 +59,15 @@ export async function fill(
     logProgress(`filling: ${formatFigure(to)} events`);
   }
   for (const { text } of indexes) await sql.unsafe(text);
-  // Equivalent to fill_lead_contact.
+  // Equivalent to fill_search_entry.
   await sql`
-    insert into lead_contact (event_id, phone, email, last_name)
-    select e.event_id, l.phone, l.email, lower(l.last_name collate "C")
-    from event as e cross join lateral json_to_record(e.lead) as l (phone text, email text, last_name text)
-    where not exists (select from lead_contact as c where c.event_id = e.event_id)
+    insert into search_entry
+    select e.event_id, search_phone(l.phone), l.email, lower(l.last_name collate "C"),
+      lower(l.first_name || ' ' || l.last_name collate "C"), l.external_id, e.idempotency_key, e.request_id
+    from event as e
+    cross join lateral json_to_record(e.lead)
+      as l (phone text, email text, first_name text, last_name text, external_id text)
+    where not exists (select from search_entry as c where c.ref = e.event_id)
     order by e.event_id`;
   // Inserting rows before newer ones has split the index's pages.
   await sql`reindex index event_pkey`;

@@ -25,7 +25,7 @@ export async function inThePast(
   databaseUrl: string,
   work: (past: PastDatabase) => Promise<void>,
 ): Promise<void> {
-  const pool = openAdminPool(databaseUrl, "npm run demo");
+  const pool = openAdminPool(databaseUrl, { claimed: "npm run demo" });
   const run = (text: string) => pool.run(deadlineMs, (sql) => sql.unsafe(text));
   // After a lost connection, the pool would continue on another one, outside the transaction.
   const session = async () => (await run("select pg_backend_pid() as pid, txid_current() as id"))[0];

@@ -294,9 +294,9 @@ export const bugs: readonly Bug[] = [
     "{ source: String(key.id), flags: lead.flags,",
   ]),
   bug("search without email", "a lead is not found by its email address", [], [
-    "sql/functions/fill_lead_contact.sql",
-    "select e.event_id, l.phone, l.email,",
-    "select e.event_id, l.phone, null,",
+    "sql/functions/fill_search_entry.sql",
+    "coalesce(e.email, l.email),",
+    "null,",
   ]),
   bug("SIGTERM exits with 1", "a process exits with code 1 on SIGTERM", ["terminate"], [
     "src/process/run.ts",

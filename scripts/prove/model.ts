@@ -33,7 +33,7 @@ const tables: Readonly<Record<string, string>> = {
   dead_letter: "event_id",
   attempt: "event_id || '/' || number",
   collision: "id",
-  lead_contact: "event_id",
+  search_entry: "regexp_replace(ref, '.*-', 'collision ')",
   area: "area",
   "actions.route": "id",
   "actions.effect": "event_id || '/' || route_id",
@@ -177,15 +177,44 @@ export const pathOf = (address: unknown): string => String(address).replace(/^ht
 /** The lease columns of an unclaimed effect. */
 export const unclaimed = { lease: null, lease_until: null };
 
+/** Returns the entry of an event or a collision in the search's index; `sender` has a submission's contact. */
+function searchEntry({ lead, idempotency_key = null, request_id }: Row, sender?: Row): Row {
+  const [lastName = "", fullName = ""] = String(sender?.name ?? "").split("\t");
+  const { phone = null, email = null, external_id = null, last_name = lastName, ...rest } = sender ??
+    lead as Row;
+  const fold = (name: unknown) => String(name).replace(/[A-Z]/g, (one) => one.toLowerCase()) || null;
+  return {
+    phone: /^\+1.{10}$/.test(String(phone))
+      ? phone
+      : String(phone ?? "").replace(/[^0-9]/g, "").replace(/^00/, "") || phone,
+    email,
+    last_name: fold(last_name),
+    full_name: fold(sender === undefined ? `${rest.first_name} ${last_name}` : fullName),
+    external_id,
+    idempotency_key,
+    request_id,
+  };
+}
+
 /** Returns the changes that delivering every pending event causes, and the deliveries received. */
 export function expectedDelivery(before: Rows, after: Rows, hasActions: boolean) {
   const changes: Changes = new Map();
   const deliveries: string[] = [];
-  for (const { event_id: id, kind, lead } of rowsOf(before, "event")) {
-    if (kind !== "lead" || lead === null || before.has(`lead_contact ${id}`)) continue;
-    const { phone, email = null, last_name: last } = lead as Row;
-    const lastName = String(last).replace(/[A-Z]/g, (one) => one.toLowerCase());
-    changes.set(`lead_contact ${id}`, { event_id: id, phone, email, last_name: lastName });
+  for (const event of rowsOf(before, "event")) {
+    const key = `search_entry ${event.event_id}`;
+    if (event.lead !== null && !before.has(key)) {
+      changes.set(key, {
+        ...searchEntry(event, before.get(`submission ${event.event_id}`)),
+        ref: event.event_id,
+      });
+    }
+  }
+  for (const collision of rowsOf(before, "collision")) {
+    const key = `search_entry collision ${collision.id}`;
+    if (collision.lead !== null && !before.has(key)) {
+      const entry = searchEntry(collision, collision.form_id === null ? undefined : collision);
+      changes.set(key, { ...entry, ref: nonNull });
+    }
   }
   for (const { event_id: id, made } of rowsOf(before, "outbox")) {
     const ended = { event_id: id, at: nonNull, status: nonNull, duration_ms: nonNull, spent: true };
@@ -235,7 +264,7 @@ export function expectedRemoval(
   },
 ): Changes {
   const changes: Changes = new Map();
-  const noContact = { phone: null, email: null, last_name: null };
+  const noContact = { phone: null, email: null, name: null };
   const noContent = { lead: null, extra: null, raw: null, request_id: null, content_digest: null };
   const events = rowsOf(rows, "event").filter((event) => event.removed_at === null && matches(event));
   for (const event of events) {
@@ -260,7 +289,7 @@ export function expectedRemoval(
         ...(isOpen ? { dismissed_at: nonNull } : {}),
       });
     }
-    for (const key of [`lead_contact ${id}`, `outbox ${id}`, `dead_letter ${id}`]) {
+    for (const key of [`search_entry ${id}`, `outbox ${id}`, `dead_letter ${id}`]) {
       if (rows.has(key)) changes.set(key, null);
     }
   }
@@ -281,6 +310,7 @@ export function expectedRemoval(
   for (const one of rowsOf(rows, "collision")) {
     const isRemoved = matchesCollision(one) || ids.has(one.accepted_event_id);
     if (isRemoved && one.content_digest !== null) {
+      if (rows.has(`search_entry collision ${one.id}`)) changes.set(`search_entry collision ${one.id}`, null);
       changes.set(`collision ${one.id}`, {
         ...noContent,
         ...noContact,

@@ -197,7 +197,7 @@ async function drain(testEnv: TestEnv): Promise<Pick<History, "undelivered" | "r
       await testEnv.sql`select replay_dead(${dead.map(({ eventId }) => eventId)})`;
     }
     const [row] = await testEnv.sql<{ count: number }[]>`
-      select ((select count(*) from outbox) + (select count(*) from lead_contact_todo))::int as count`;
+      select ((select count(*) from outbox) + (select count(*) from search_todo))::int as count`;
     return row?.count === 0 && dead.length === 0;
   }, { deadlineMs: drainMs, everyMs: 200 });
   if (isEmpty !== null) return { undelivered: null, replayed };

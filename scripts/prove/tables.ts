@@ -19,10 +19,11 @@ export async function readTables(
       to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt",
       e.idempotency_key as "idempotencyKey", e.flags,
       coalesce(e.lead::text, '') as lead, e.extra, coalesce(e.raw, '') as raw, s.verdict, s.reasons, f.form_key as form,
-      coalesce(c.phone, s.phone) as phone, coalesce(c.email, s.email) as email, coalesce(c.last_name, s.last_name) as "lastName"
+      case when e.kind = 'lead' and c.phone = search_phone(e.lead ->> 'phone') then e.lead ->> 'phone' else c.phone end as phone,
+      c.email, c.last_name as "lastName"
     from event as e join tenant as t on t.id = e.tenant_id left join submission as s on s.event_id = e.event_id
       left join form as f on f.id = s.form_id
-      left join lead_contact as c on c.event_id = e.event_id
+      left join search_entry as c on c.ref = e.event_id
     order by e.event_id`;
   const attempts = await sql<Tables["attempts"][number][]>`
     select event_id as "eventId", number, (extract(epoch from at) * 1000)::float8 as "atMs", outcome, status, reason, duration_ms as "durationMs", spent

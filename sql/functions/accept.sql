@@ -41,7 +41,7 @@ create or replace function accept(
   p_reasons text default '',       -- comma-separated
   p_phone text default '',
   p_email text default '',
-  p_last_name text default '',
+  p_name text default '',
   p_form_window_minutes int default 0,
   -- Passed only when repeating a call that returned 'watched': milliseconds since each entry's arrival, and its contacts, one per line.
   p_age_ms text default '',
@@ -78,7 +78,7 @@ declare
   v_reasons text[] := string_to_array(p_reasons, p_separator, v_null);
   v_phone text[] := string_to_array(p_phone, p_separator, v_null);
   v_email text[] := string_to_array(p_email, p_separator, v_null);
-  v_last_name text[] := string_to_array(p_last_name, p_separator, v_null);
+  v_name text[] := string_to_array(p_name, p_separator, v_null);
   v_age_ms int[] := string_to_array(p_age_ms, p_separator, v_null)::int[];
   v_contacts text[] := string_to_array(p_contacts, p_separator, v_null);
   v_request_id text[] := string_to_array(p_request_id, p_separator, v_null);
@@ -185,17 +185,17 @@ begin
   end;
 
   if v_accepted <> '{}' then
-    insert into lead_contact_todo (id_start) values (v_id_prefix);
+    insert into search_todo (id_start) values (v_id_prefix);
   end if;
 
   if v_has_forms and v_accepted <> '{}' then
-    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, name)
     select
       w.id, k.tenant_id,
       -- Null for another tenant's form, which makes the insert fail.
       (select f.id from form as f where f.id = v_form_id[w.ord] and f.tenant_id = k.tenant_id), v_verdict[w.ord], v_score[w.ord],
       coalesce(string_to_array(nullif(v_reasons[w.ord], ''), ','), '{}'), v_phone[w.ord], v_email[w.ord],
-      v_last_name[w.ord]
+      v_name[w.ord]
     from unnest(v_accepted_ord, v_accepted) as w (ord, id)
     join api_key as k on k.id = v_key_id[w.ord]
     where v_form_id[w.ord] is not null;
@@ -242,14 +242,14 @@ begin
 
   insert into collision as c (
     event_id, content_digest, key_id, request_id, count, first_at, last_at, lead, extra, raw, flags,
-    form_id, score, reasons, phone, email, last_name, other_person
+    form_id, score, reasons, phone, email, name, other_person
   )
   select distinct on (e.event_id, l.content)
     e.event_id, l.content, l.key_id, v_request_id[l.ord], count(*) over (partition by e.event_id, l.content), v_now, v_now,
     l.lead::json, l.extra, l.raw, coalesce(string_to_array(nullif(l.flags, ''), ','), '{}'),
     (select f.id from form as f where f.id = v_form_id[l.ord] and f.tenant_id = k.tenant_id), v_score[l.ord],
     case when v_form_id[l.ord] is not null then coalesce(string_to_array(nullif(v_reasons[l.ord], ''), ','), '{}') end,
-    v_phone[l.ord], v_email[l.ord], v_last_name[l.ord],
+    v_phone[l.ord], v_email[l.ord], v_name[l.ord],
     case
       when t.phone <> t.event_phone or t.email <> t.event_email then true
       -- Whether neither can be compared.
@@ -271,6 +271,9 @@ begin
   order by e.event_id, l.content, l.ord
   on conflict (event_id, content_digest) do update
     set count = c.count + excluded.count, last_at = excluded.last_at;
+  if found and v_accepted = '{}' then
+    insert into search_todo (id_start) values (v_id_prefix);
+  end if;
 
   -- The response to a duplicate promises that the original event is durable, but the original transaction's wait
   -- for its commit may have been canceled. A WAL record makes this commit wait for the disk and the standby.

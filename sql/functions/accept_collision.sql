@@ -51,13 +51,13 @@ begin
     v_one.content_digest, v_one.request_id, v_one.flags, v_one.lead, v_one.extra, v_one.raw
   );
   if v_kind = 'form' then
-    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, name)
     values (
       v_id, v_key.tenant_id, v_one.form_id, 'clean', v_one.score, v_one.reasons, v_one.phone, v_one.email,
-      v_one.last_name
+      v_one.name
     );
   end if;
-  insert into lead_contact_todo (id_start) values (event_id_at(v_now));
+  insert into search_todo (id_start) values (event_id_at(v_now));
   insert into outbox (event_id, tenant_id, due_at) values (v_id, v_key.tenant_id, v_now);
   insert into outbox_tally (state, delta) values ('pending', 1);
 
@@ -72,7 +72,7 @@ begin
 
   update collision as c
   set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, request_id = null,
-    phone = null, email = null, last_name = null
+    phone = null, email = null, name = null
   where c.id = p_id;
   perform notify_outbox('');
   perform append_audit(

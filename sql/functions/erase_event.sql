@@ -50,7 +50,7 @@ begin
     return;
   end if;
 
-  update submission as s set phone = null, email = null, last_name = null
+  update submission as s set phone = null, email = null, name = null
   where s.event_id = p_event_id
   returning case when s.verdict <> 'clean' and s.released_at is null then 'held' end into v_found;
   v_state := coalesce(v_found, v_state);

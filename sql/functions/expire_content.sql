@@ -120,7 +120,7 @@ begin
     return v_removed_ids;
   end if;
 
-  update submission as s set phone = null, email = null, last_name = null where s.event_id = any (v_removed_ids);
+  update submission as s set phone = null, email = null, name = null where s.event_id = any (v_removed_ids);
   update attempt as a set reason = null where a.event_id = any (v_removed_ids) and a.reason is not null;
   -- Locked in the same order as in accept.
   perform remove_collisions(array(

@@ -1,13 +1,13 @@
 -- Removes the content of events that the caller has locked, and the recipients' responses, which may quote the content.
--- Waits while contacts are being indexed (fill_lead_contact) or posts logged (add_posts). The digest of an Idempotency-Key stays, so that a late
--- retry is a duplicate; the digest of a content is removed.
+-- Waits while posts are being indexed (fill_search_entry) or logged (add_posts). The digest of an Idempotency-Key stays,
+-- so that a late retry is a duplicate; the digest of a content is removed.
 create or replace function remove_content(p_event_id text[], p_by text) returns void
 language plpgsql
 as $$
 begin
   perform pg_advisory_xact_lock_shared(4, 0);
   perform pg_advisory_xact_lock_shared(5, 0);
-  delete from lead_contact as c where c.event_id = any (p_event_id);
+  delete from search_entry as s where s.ref = any (p_event_id);
 
   update event as e
   set lead = null, extra = null, raw = null, idempotency_key = null, request_id = null, content_digest = null,
@@ -42,8 +42,12 @@ as $$
 declare
   v_count int;
 begin
+  perform pg_advisory_xact_lock_shared(4, 0);
+  delete from search_entry as s
+  where s.ref = any (array(select collision_ref(c) from collision as c where c.id = any (p_id)));
+
   update collision as c
-  set lead = null, extra = null, raw = null, content_digest = null, request_id = null, phone = null, email = null, last_name = null,
+  set lead = null, extra = null, raw = null, content_digest = null, request_id = null, phone = null, email = null, name = null,
     settled_at = coalesce(c.settled_at, service_clock())
   where c.id = any (p_id);
   get diagnostics v_count = row_count;

@@ -90,6 +90,9 @@ export const fields = {
   },
 } as const satisfies Record<string, FieldRule>;
 
+/** The maximum length of first and last name with a space between them. */
+export const fullNameLengthMax: number = fields.first_name.lengthMax + 1 + fields.last_name.lengthMax;
+
 export type FieldName = keyof typeof fields;
 
 export const fieldNames = Object.keys(fields) as FieldName[];

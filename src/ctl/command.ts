@@ -63,6 +63,8 @@ export interface Command {
   readonly summary: string;
   /** Further paragraphs of the command's help. */
   readonly notes?: string;
+  /** The server's timeout for each of the command's statements; default: the pool's. */
+  readonly statementTimeoutMs?: number;
   /**
    * Checks the arguments and returns the function that runs the command, so that usage errors never reach the store.
    *

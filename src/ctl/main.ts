@@ -26,6 +26,7 @@ import { deadCommands } from "./dead.ts";
 import { doctorCommands } from "./doctor.ts";
 import { eraseCommands } from "./erase.ts";
 import { explainFailure } from "./failure.ts";
+import { findCommands } from "./find.ts";
 import { formCommands } from "./form.ts";
 import { keyCommands } from "./key.ts";
 import { leadCommands } from "./lead.ts";
@@ -114,6 +115,7 @@ function allCommands(context: CommandContext): readonly Command[] {
     statementCommand,
     ...keyCommands,
     ...vocabularyCommands,
+    ...findCommands,
     ...leadCommands(context),
     leadReturnCommand,
     ...formCommands,
@@ -164,7 +166,7 @@ async function runCommand(
 ): Promise<Outcome> {
   try {
     const input = parseInput(command, argv);
-    const run = command.prepareWithoutStore?.(input) ?? withStore(context, command.prepare(input));
+    const run = command.prepareWithoutStore?.(input) ?? withStore(context, command, command.prepare(input));
     return toOutcome(await run(), input);
   } catch (error) {
     if (error instanceof Refused) {
@@ -185,10 +187,14 @@ function toOutcome(reply: Reply, { json }: Input): Outcome {
  * Returns a function that opens a pool, runs the command with it and closes it. The function throws {@linkcode Refused}
  * if the store fails.
  */
-function withStore(context: CommandContext, run: (pool: Pool) => Promise<Reply>): () => Promise<Reply> {
+function withStore(
+  context: CommandContext,
+  { statementTimeoutMs }: Command,
+  run: (pool: Pool) => Promise<Reply>,
+): () => Promise<Reply> {
   return async () => {
     const databaseUrl = databaseAddress(context);
-    const pool = openAdminPool(databaseUrl, accountName());
+    const pool = openAdminPool(databaseUrl, { claimed: accountName(), statementTimeoutMs });
     try {
       const reply = await run(pool);
       for await (const chunk of reply.chunks ?? []) await print(chunk);

@@ -1,6 +1,6 @@
-/** Finds the sender's phone number, email address and last name, for the operator's search. */
+/** Finds the sender's phone number, email address and name, for the operator's search. */
 
-import { fields as caps } from "../contract/fields.ts";
+import { fields as caps, fullNameLengthMax } from "../contract/fields.ts";
 import { toE164 } from "../lead/phone.ts";
 import { findSender } from "../lead/sender.ts";
 import { isLongerThan, normalizeLine, withoutControls } from "../lead/text.ts";
@@ -9,12 +9,13 @@ import type { Field, Posted } from "./fields.ts";
 
 /** Returns the contact, normalized for search. A value that is blank or too long for an index becomes `null`. */
 export function findContact({ fields }: Posted): SubmissionPart["contact"] {
-  const { lastName, country, take } = findSender(fields, toText);
+  const { name, lastName, country, take } = findSender(fields, toText);
   const phone = withoutControls(take("phone"));
   return {
     phone: nullIfTooLong(toE164(phone, country) ?? phone, caps.phone.lengthMax),
     email: nullIfTooLong(normalizeLine(take("email")).toLowerCase(), caps.email.lengthMax),
     lastName: nullIfTooLong(lastName.toLowerCase(), caps.last_name.lengthMax),
+    fullName: nullIfTooLong(name.toLowerCase(), fullNameLengthMax),
   };
 }
 

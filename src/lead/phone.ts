@@ -54,6 +54,17 @@ export function plainNumber(sent: string): string | null {
   return number === "" || number === "+" ? null : number;
 }
 
+/**
+ * Returns the forms in which the search may have indexed a number (search_phone in sql/): in E.164, or its digits if it was
+ * stored as sent, or the text if it has no digits.
+ */
+export function searchedPhones(text: string): string[] {
+  const e164 = toE164(text, "US");
+  const digits = withAsciiDigits(text).replace(/[^0-9]/g, "").replace(/^00/, "");
+  const ofE164 = e164 === null ? [] : [e164, e164.slice(1), e164.slice(2)];
+  return [...new Set([...ofE164, digits === "" ? text : digits])];
+}
+
 /** Converts decimal digits in any script to ASCII. */
 export function withAsciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(decimalValue(digit)));

@@ -5,7 +5,7 @@ import { hash } from "node:crypto";
 import { eventIdLength } from "../contract/event_id.ts";
 import { fields, flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
-import { toE164 } from "../lead/phone.ts";
+import { searchedPhones } from "../lead/phone.ts";
 import { normalizeLine, withoutControls } from "../lead/text.ts";
 import { InvalidParameter, Parameters, requireTimeRange } from "./parameters.ts";
 import { jsonReply } from "./reply.ts";
@@ -22,8 +22,7 @@ import { searchEvents, type SearchFilter } from "../store/operator/search.ts";
 import type { Pool } from "../store/pool.ts";
 
 const cursorDigestLength = 12;
-// An event id, or a prefix of event ids with `g` appended, which sorts after all ids with this prefix.
-const idPattern = new RegExp(`^[0-9a-f]{5,${eventIdLength}}g?$`);
+const idPattern = new RegExp(`^[0-9a-f]{${eventIdLength}}$`);
 
 /** Returns the cursor for the page after an event, valid only for the same canonical query. */
 export function encodeCursor(eventId: string, canonical: string): string {
@@ -65,7 +64,9 @@ export const filterNames = [
  * Chosen: an event whose content was removed (by an erasure or at the end of its retention) is listed with `content` and
  * `removed_at`. Searches by person no longer find it.
  */
-export function leadsHandler(pool: Pool): Handler {
+export function leadsHandler(
+  { pool, searchPool }: { readonly pool: Pool; readonly searchPool: Pool },
+): Handler {
   return async ({ query }) => {
     const parameters = new Parameters(query, [...filterNames, "limit", "cursor"]);
     const filter = readFilter(parameters);
@@ -76,7 +77,7 @@ export function leadsHandler(pool: Pool): Handler {
     if (cursor !== null && before === null) {
       throw new InvalidParameter("cursor", "It must be a next_cursor from the same query");
     }
-    const page = await searchEvents(pool, filter, { before, limit });
+    const page = await searchEvents(searchPool, filter, { before, limit });
     const events = await readEvents(pool, page.eventIds, { withRaw: false });
     const leads = events.filter((event) => event !== null).map(leadJson);
     const next = page.before === null ? null : encodeCursor(page.before, canonical);
@@ -128,7 +129,7 @@ function emailSpellings(parameters: Parameters): string[] {
   return sent === undefined ? [] : [...new Set([sent, sent.replaceAll(" ", "+")])];
 }
 
-/** Returns the spellings under which a number could be stored: in E.164 if possible, and as sent. */
+/** Returns the spellings under which a number could be indexed. */
 function phoneSpellings(parameters: Parameters): string[] {
   const sent = parameters.text("phone");
   if (sent === null) return [];
@@ -137,8 +138,7 @@ function phoneSpellings(parameters: Parameters): string[] {
   if (text === "" || [...text].length > fields.phone.lengthMax) {
     throw new InvalidParameter("phone", `It must have 1 to ${fields.phone.lengthMax} characters`);
   }
-  const e164 = toE164(text, "US");
-  return [...new Set([...(e164 === null ? [] : [e164]), text])];
+  return searchedPhones(text);
 }
 
 /** Serializes an event; `lead` and `extra` are embedded as stored, so that they keep every digit. */

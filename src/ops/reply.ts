@@ -28,6 +28,8 @@ export function textReply(body: string | Source, headers: Readonly<Record<string
 /** The error codes of the operator's listener, with their HTTP statuses. */
 export const opsErrors = {
   invalid_parameter: 400,
+  // A search that takes too long.
+  too_broad: 400,
   not_found: 404,
   method_not_allowed: 405,
   not_available: 503,

@@ -11,6 +11,7 @@ import { InvalidParameter } from "./parameters.ts";
 import { jsonReply, opsError, textReply } from "./reply.ts";
 import { reportHandler, type ReportParts } from "./report.ts";
 import { statementHandler } from "./statement.ts";
+import { SearchTimeout } from "../store/operator/search_entry.ts";
 import { Unavailable } from "../store/pool.ts";
 
 /** The dependencies of `/metrics` and `/debug/vars`. */
@@ -47,7 +48,7 @@ export function opsRouter(parts: OpsParts): Router {
       consoleNotFound(exchange, parts.console) ?? opsError("not_found", exchange.requestId),
     methodNotAllowed: ({ requestId }) => opsError("method_not_allowed", requestId),
   })
-    .get("/v1/leads", withErrors(leadsHandler(parts.console.pool)))
+    .get("/v1/leads", withErrors(leadsHandler(parts.console)))
     .get("/v1/report", withErrors(reportHandler(parts.report)))
     .get("/v1/statement", withErrors(statementHandler(parts.console.pool)))
     .get("/metrics", metricsHandler(parts.metrics))
@@ -71,6 +72,7 @@ function errorReply({ requestId }: Exchange, error: unknown): Reply {
   if (error instanceof InvalidParameter) {
     return opsError("invalid_parameter", requestId, { parameter: error.parameter, message: error.message });
   }
+  if (error instanceof SearchTimeout) return opsError("too_broad", requestId, { message: error.message });
   if (error instanceof Unavailable) return opsError("not_available", requestId);
   throw error;
 }

@@ -2,9 +2,9 @@
 
 import type { Observe } from "../observe/observation.ts";
 import type { Sampler } from "../observe/sampler.ts";
-import type { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import type { Retention } from "../store/jobs/retention.ts";
 import type { Rollup } from "../store/jobs/rollup.ts";
+import type { SearchIndexer } from "../store/jobs/search_indexer.ts";
 import type { SpamLearning } from "../store/jobs/spam_learning.ts";
 import type { StatusReader } from "../store/jobs/status.ts";
 import type { Maintenance } from "../store/jobs/maintenance.ts";
@@ -32,8 +32,8 @@ export interface JobsByName {
   readonly status: StatusReader;
   /** Computes the report's hourly sums every minute. */
   readonly rollup: Rollup;
-  /** Indexes contacts for the operator's search every second. */
-  readonly contactIndexer: ContactIndexer;
+  /** Indexes posts for the operator's search every second. */
+  readonly searchIndexer: SearchIndexer;
   /** Every minute, removes the content that is older than its tenant's retention period. */
   readonly retention: Retention;
   /** Learns from the operators' labels every five seconds; `null` if nothing is scored or learning is off. */
@@ -50,7 +50,7 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   status: "status_unknown",
   sampler: "sample_kept",
   rollup: "rollup_failed",
-  contactIndexer: "contact_indexing_failed",
+  searchIndexer: "search_indexing_failed",
   retention: "retention_failed",
   learning: "spam_learning_failed",
 };
@@ -87,7 +87,7 @@ export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
     start("maintenance", jobs.maintenance),
     start("status", jobs.status),
     start("rollup", jobs.rollup),
-    start("contactIndexer", jobs.contactIndexer),
+    start("searchIndexer", jobs.searchIndexer),
     start("retention", jobs.retention),
     ...jobs.learning === null ? [] : [start("learning", jobs.learning)],
   ];

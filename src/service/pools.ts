@@ -5,6 +5,7 @@
 import type { StoreObservation } from "../store/observation.ts";
 import { Pool, type PoolOptions } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
+import { searchTimeoutMs } from "../store/operator/search_entry.ts";
 import { queryTimeoutMs } from "../store/query.ts";
 import { type SurfaceName, surfaceNames } from "../settings/surface_names.ts";
 
@@ -65,15 +66,20 @@ export const pools = {
     statementTimeoutMs: queryTimeoutMs,
     failsFast: true,
     purpose:
-      "serves the console, the report, the search, the checkout and the links in digests: slow statements, kept apart from leads",
+      "serves the console, the report, the checkout and the links in digests: slow statements, kept apart from leads",
+  },
+  search: {
+    connectionsMax: 2,
+    statementTimeoutMs: searchTimeoutMs,
+    failsFast: true,
+    purpose: "searches: a statement that takes too long is cancelled, and the operator narrows it",
   },
   // Apart from pages: jobs must keep their connections in an outage, while pages must fail fast.
   jobs: {
     connectionsMax: 4,
     statementTimeoutMs: queryTimeoutMs,
     keepsConnections: true,
-    purpose:
-      "runs background jobs: counts, hourly totals, cleanup, the contact index for the search, vocabulary",
+    purpose: "runs background jobs: counts, hourly totals, cleanup, the index for the search, vocabulary",
   },
 } as const satisfies Readonly<Record<string, Purpose>>;
 

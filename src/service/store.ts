@@ -11,10 +11,10 @@ import { learner } from "../forms/learning.ts";
 import type { Lessons } from "../forms/spam/model.ts";
 import { Sampler } from "../observe/sampler.ts";
 import type { Config } from "../settings/config.ts";
-import { ContactIndexer } from "../store/jobs/contact_indexer.ts";
 import { Retention } from "../store/jobs/retention.ts";
 import { Rollup } from "../store/jobs/rollup.ts";
 import { writeSample } from "../store/jobs/samples.ts";
+import { SearchIndexer } from "../store/jobs/search_indexer.ts";
 import { SpamLearning } from "../store/jobs/spam_learning.ts";
 import { StatusReader } from "../store/jobs/status.ts";
 import { Maintenance } from "../store/jobs/maintenance.ts";
@@ -132,7 +132,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       maintenance,
       status,
       rollup: new Rollup(pools.jobs),
-      contactIndexer: new ContactIndexer(pools.jobs),
+      searchIndexer: new SearchIndexer(pools.jobs),
       retention: new Retention(pools.jobs, observe),
       learning: isLearning ? learning : null,
     }, observe);

@@ -192,6 +192,7 @@ function createConsoleParts(
   const deliversElsewhere = !surfaces.has("delivery");
   return {
     pool: pools.pages,
+    searchPool: pools.search,
     now: () => new Date(),
     secret: randomBytes(32),
     trustedProxies: opsTrustedProxies,

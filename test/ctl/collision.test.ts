@@ -44,7 +44,7 @@ const openIds = async () =>
   (await ctl(["collision", "list", "--open", "--other"], on)).map(({ id }: { id: string }) => id);
 const personal = async (id: string) => {
   const [row] = await testEnv.sql`
-    select lead, extra, raw, content_digest, request_id, phone, email, last_name from collision where id = ${id}`;
+    select lead, extra, raw, content_digest, request_id, phone, email, name from collision where id = ${id}`;
   return Object.values(row ?? {}).filter((value) => value !== null);
 };
 

@@ -210,10 +210,10 @@ test("erase removes a person from every table and leaves all other rows and coun
   await until(
     async () =>
       (await testEnv
-        .sql`select fill_lead_contact(100), (select count(*)::int from lead_contact_todo) as left`)[
+        .sql`select fill_search_entry(100), (select count(*)::int from search_todo) as left`)[
           0
         ]?.left === 0,
-    { what: "all contacts are indexed" },
+    { what: "all is indexed" },
   );
   const rows = untouched(await rowsWith(testEnv.sql, [...others, "other:1"]));
   const collided = await rowsWith(testEnv.sql, ["Grace"]);
@@ -266,7 +266,7 @@ test("erase removes a person from every table and leaves all other rows and coun
     "public.event.lead",
     "public.event.raw",
     "public.event.raw",
-    "public.lead_contact.email",
+    "public.search_entry.email",
   ]);
   assert.deepEqual(untouched(await rowsWith(testEnv.sql, [...others, "other:1"])), rows);
   assert.deepEqual(await rowsWith(testEnv.sql, ["Grace"]), collided);

@@ -4,18 +4,25 @@ import fc from "fast-check";
 import { findContact } from "../../src/forms/contact.ts";
 import { readFields } from "../../src/forms/fields.ts";
 
+const nobody = { phone: null, email: null, lastName: null, fullName: null };
+
 function contact(fields: Readonly<Record<string, unknown>> | string) {
   const posted = readFields(typeof fields === "string" ? fields : JSON.stringify(fields));
   assert.ok(posted);
   return findContact(posted);
 }
 
-test("phone, email and last name are normalized as in a lead, the last name in lower case", () => {
+test("phone, email and names are normalized as in a lead, the names in lower case", () => {
   assert.deepEqual(
-    contact({ last_name: " Van  Halen ", email: " Ada@Example.COM", phone: "(555) 123-4567" }),
-    { phone: "+15551234567", email: "ada@example.com", lastName: "van halen" },
+    contact({
+      first_name: "Edward",
+      last_name: " Van  Halen ",
+      email: " Ada@Example.COM",
+      phone: "(555) 123-4567",
+    }),
+    { phone: "+15551234567", email: "ada@example.com", lastName: "van halen", fullName: "edward van halen" },
   );
-  assert.deepEqual(contact({ message: "hello" }), { phone: null, email: null, lastName: null });
+  assert.deepEqual(contact({ message: "hello" }), nobody);
 });
 
 test("contact fields are recognized by common names", () => {
@@ -31,7 +38,7 @@ test("contact fields are recognized by common names", () => {
     assert.equal(contact({ [name]: "Lovelace" }).lastName, "lovelace", name);
   }
   for (const name of ["phonetic", "emails_ok", "filename", "form", "your", ""]) {
-    assert.deepEqual(contact({ [name]: "x" }), { phone: null, email: null, lastName: null }, name);
+    assert.deepEqual(contact({ [name]: "x" }), nobody, name);
   }
 });
 
@@ -44,11 +51,10 @@ test("a number is read digit by digit, and a boolean is ignored", () => {
 test("a value too long for an index is left out", () => {
   const long = "x".repeat(30_000);
   assert.deepEqual(contact({ phone: long, email: long, last_name: long }), {
-    phone: null,
-    email: null,
-    lastName: null,
+    ...nobody,
   });
-  assert.equal(contact({ name: `${long} King` }).lastName, "king");
+  const { lastName, fullName } = contact({ name: `${long} King` });
+  assert.deepEqual([lastName, fullName], ["king", null]);
 });
 
 test("a contact is always short, well-formed and without control characters", () => {

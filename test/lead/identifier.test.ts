@@ -1,19 +1,56 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readingsOf } from "../../src/lead/identifier.ts";
+import { type Readings, readingsOf } from "../../src/lead/identifier.ts";
 
-test("a text is recognized by its shape, and an API key is no identifier", () => {
-  const id = "0660bd1782f0d200016cea739903366605de5c";
+const id = "0661a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8";
+
+/** Texts, what each looks like, and some of its readings. */
+const cases: readonly (readonly [text: string, looksLike: string, readings: Partial<Readings>])[] = [
+  [id, "an event id", { eventId: id, phones: [], ids: [id] }],
+  [` ${id.toUpperCase()}\n`, "an event id", { eventId: id }],
+  [`"${id}"`, "an event id", { eventId: id, ids: [id] }],
+  ["0661a2b3…", "the beginning of an event id", { eventId: "0661a2b3", ids: ["0661a2b3…"] }],
+  ["0661a2b", "an Idempotency-Key, an external_id or a request id", { eventId: null, names: ["0661a2b"] }],
+  ["0123456789abcdef01234567", "a request id", { eventId: "0123456789abcdef01234567" }],
+  ["(415) 555-0171", "a phone number", { phones: ["+14155550171", "14155550171", "4155550171"], names: [] }],
+  ["tel:+1.415.555.0171", "a phone number", { phones: ["+14155550171", "14155550171", "4155550171"] }],
+  ["+44 20 7946 0958", "a phone number", { phones: ["442079460958"], ids: ["+44 20 7946 0958"] }],
+  ["0044 20 7946 0958", "a phone number", { phones: ["442079460958"] }],
+  ["415-555-0171 ext. 12", "a phone number", { phones: ["415555017112"] }],
+  ["٤١٥٥٥٥٠١٧١", "a phone number", { phones: ["+14155550171", "14155550171", "4155550171"] }],
+  ["5550171", "a phone number", { phones: ["5550171"] }],
+  ["Ada@Example.com", "an email address", { emails: ["ada@example.com"], names: [], phones: [] }],
+  ["Ada Lovelace <mailto:Ada@Example.com>", "an email address", { emails: ["ada@example.com"] }],
+  ["Lovelace", "a name", { names: ["lovelace"], phones: [], emails: [], eventId: null }],
+  ["  ada   LOVE ", "a name", { names: ["ada love"], ids: ["ada   LOVE", "ada LOVE"] }],
+  ["Lovelace, Ada", "a name", { names: ["lovelace, ada", "ada lovelace"] }],
+  ["renée ÉMILE", "a name", { names: ["renée émile", "renée Émile", "renÉe Émile"] }],
+  ["crm:lead:1234567", "an Idempotency-Key, an external_id or a request id", {
+    phones: [],
+    names: ["crm:lead:1234567"],
+  }],
+  ["order 12", "an Idempotency-Key, an external_id or a request id", { ids: ["order 12"], phones: [] }],
+  ["?!", "an Idempotency-Key, an external_id or a request id", { ids: ["?!"], names: [] }],
+];
+
+test("a text is recognized by its shape, and has every reading that its shape allows", () => {
+  for (const [text, looksLike, expected] of cases) {
+    const readings = readingsOf(text);
+    assert.ok(typeof readings !== "string", text);
+    const found = Object.fromEntries(
+      Object.keys(expected).map((name) => [name, readings[name as keyof Readings]]),
+    );
+    assert.deepEqual([readings.looksLike, found], [looksLike, expected], text);
+  }
+});
+
+test("a text that can identify nothing is refused with the reason", () => {
   for (
-    const [text, looksLike, eventId] of [
-      [id, "an event id", id],
-      ["0660bd17", "the beginning of an event id", "0660bd17"],
-      ["(503) 555-0101", "a phone number", null],
-      ["5035550101", "a phone number", "5035550101"],
-      ["grace@example.com", "an email address", null],
-      ["O’Neill, Grace", "a name", null],
-      ["partner:4711", "an Idempotency-Key, an external_id or a request id", null],
+    const [text, reason] of [
+      ["", /blank/],
+      [" \t\u0001 ", /blank/],
+      ["x".repeat(255), /254 characters/],
+      [`key: lead_live_${"a".repeat(38)}`, /^This is an API key/],
     ] as const
-  ) assert.deepEqual(readingsOf(text), { looksLike, eventId });
-  assert.match(readingsOf(`lead_live_${"a".repeat(38)}`) as string, /^This is an API key/);
+  ) assert.match(String(readingsOf(text)), reason);
 });

@@ -25,7 +25,7 @@ const words = (text: string) => text.trim().split(/\s+/);
 const serviceReads = words(`
   public.api_key public.area public.attempt public.audit public.audit_head public.campaign public.campaign_spend public.collision public.dead_letter
   public.duplicate_total public.event public.form public.hour_rolled public.hour_total public.ip_limit
-  public.lead_contact public.lead_contact_todo public.lead_return public.minute_sample public.outbox public.plan public.post_log public.refusal_total
+  public.lead_return public.search_entry public.search_todo public.minute_sample public.outbox public.plan public.post_log public.refusal_total
   public.schema_file public.schema_release public.spam_lessons public.submission public.tenant
   public.unknown_area`);
 const actionsReads = words("public.schema_file public.schema_release");
@@ -38,7 +38,7 @@ const serviceCalls = words(`
   public.console_dismiss_submission public.console_mark_spam public.console_pause_tenant public.console_release_submission
   public.console_replay_dead public.console_resume_tenant public.console_return_lead public.console_send_again
   public.delivery_status public.due_tenants
-  public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_lead_contact
+  public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_search_entry
   public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
   public.learn_spam public.oldest_waiting public.open_checkout public.pauses public.release_held_link
   public.roll_up_hours public.route_states public.service_clock

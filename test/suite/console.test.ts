@@ -727,8 +727,27 @@ test("the search filters by person, state and flag, in pages, and lists who, wha
     "days come from a picker",
   );
   assert.deepEqual((await found("source=searched&until=1h")).ids, []);
-  assert.deepEqual((await found(`id=${ids[3]}`)).ids, [ids[3]]);
-  assert.match((await found("id=06600000000000000000000000000000000000")).text, /No match/);
+  for (
+    const [field, value, shape] of [["last_name", ids[3], "an event id"], [
+      "email",
+      "503-555-0100",
+      "a phone number",
+    ]]
+  ) {
+    const { text } = await found(`${field}=${value}`);
+    assert.match(
+      text,
+      new RegExp(
+        `<strong><bdi>${value}</bdi></strong> looks like ${shape}: <a href="/find\\?q=${value}">`,
+      ),
+    );
+    assert.match(text, new RegExp(`name="${field}" value="${value}"`));
+  }
+  assert.match(
+    (await stage.get("/leads")).text,
+    /<details class="more"><summary>/,
+    "filters are closed unless set",
+  );
   assert.deepEqual((await found(`state=dead&source=searched`)).ids, []);
   for (
     const query of ["state=gone", "since=yesterday", "since=2026-02-30", "cursor=abc", "flag=x", "email=%zz"]

@@ -25,10 +25,10 @@ test("a form's fields answer 202 with the submission's id and time, and are stor
     form.tenant.id,
     1,
   ]);
-  assert.deepEqual([found.phone, found.email, found.last_name], [
+  assert.deepEqual([found.phone, found.email, found.name], [
     "+15551234567",
     "grace@example.com",
-    "zmarker",
+    "zmarker\tgrace zmarker",
   ]);
   assert.equal(found.transaction, event.transaction);
   assert.equal(event.received_at.toISOString(), received_at);

@@ -92,7 +92,7 @@ export async function acceptPosts(
         p_reasons => ${ofForms(({ reasons }) => reasons ?? "")},
         p_phone => '',
         p_email => '',
-        p_last_name => ${ofForms(({ lastName }) => lastName)},
+        p_name => ${ofForms(({ lastName }) => lastName == null ? null : `${lastName}\t${lastName}`)},
         p_form_window_minutes => ${windowMinutes})`,
   ];
 }

@@ -359,7 +359,8 @@ export interface StoredSubmission {
   readonly released_at: Date | null;
   readonly phone: string | null;
   readonly email: string | null;
-  readonly last_name: string | null;
+  /** The last name and, after a tab, the full name. */
+  readonly name: string | null;
   /** The number of outbox rows. */
   readonly queued: number;
   /** The transaction that committed it. */

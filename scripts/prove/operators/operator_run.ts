@@ -153,11 +153,11 @@ export class OperatorRun {
     await sink.setBehavior("normal");
   }
 
-  /** Waits until no event is pending and the contacts of all leads are indexed. */
+  /** Waits until no event is pending and all are indexed for the search. */
   async waitUntilDelivered(): Promise<void> {
     const isDone = await waitFor(async () => {
       const [row] = await this.testEnv.sql`
-        select (select count(*) from outbox) + (select count(*) from lead_contact_todo) as left`;
+        select (select count(*) from outbox) + (select count(*) from search_todo) as left`;
       return Number(row?.left) === 0;
     }, { deadlineMs: stepTimeoutMs, everyMs: 100 });
     if (isDone === null) this.differences.push("events that operators queued were not delivered");

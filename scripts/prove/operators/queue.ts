@@ -133,7 +133,7 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
       const one = rowAt(before, `collision ${key}`);
       const id = String(rowAt(after, `collision ${key}`).accepted_event_id);
       const { kind, tenant_id } = rowAt(before, `event ${one.event_id}`);
-      const { phone, email, last_name, form_id, score, reasons, content_digest } = one;
+      const { phone, email, name, form_id, score, reasons, content_digest } = one;
       const { key_id, request_id, flags, lead, extra, raw } = one;
       const none = {
         lead: null,
@@ -142,7 +142,7 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
         request_id: null,
         phone: null,
         email: null,
-        last_name: null,
+        name: null,
       };
       return [
         [`collision ${key}`, { settled_at: nonNull, accepted_event_id: nonNull, ...none }],
@@ -171,7 +171,7 @@ export async function changeQueue(run: OperatorRun): Promise<void> {
             reasons,
             phone,
             email,
-            last_name,
+            name,
           }] as const,
         ]),
       ];

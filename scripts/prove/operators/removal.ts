@@ -131,16 +131,17 @@ export async function raiseRetention(run: OperatorRun): Promise<void> {
 /** Erases leads of people without a collision by their phone number, and others by their event id. */
 async function eraseOthers(run: OperatorRun): Promise<void> {
   const start = await run.read();
-  const keys = ["lead_contact", "submission", "collision"].flatMap((table) => rowsOf(start, table));
+  const entries = rowsOf(start, "search_entry");
   const isAlone = (id: string) => {
-    const { phone } = rowAt(start, `lead_contact ${id}`);
-    return /^\+1\d{10}$/.test(String(phone)) && rowAt(start, `event ${id}`).removed_at === null &&
-      keys.filter((row) => row.phone === phone).length === 1 &&
+    const { phone } = rowAt(start, `search_entry ${id}`);
+    const { kind, removed_at: removedAt } = rowAt(start, `event ${id}`);
+    return /^\+1\d{10}$/.test(String(phone)) && kind === "lead" && removedAt === null &&
+      entries.filter((row) => row.phone === phone).length === 1 &&
       !rowsOf(start, "collision").some(({ event_id: of, accepted_event_id: own }) => of === id || own === id);
   };
-  const alone = idsOf(start, "lead_contact", () => true).filter(isAlone).slice(0, 2 * runsMin);
+  const alone = entries.map(({ ref }) => String(ref)).filter(isAlone).slice(0, 2 * runsMin);
   for (const [index, id] of alone.entries()) {
-    const { phone } = rowAt(start, `lead_contact ${id}`);
+    const { phone } = rowAt(start, `search_entry ${id}`);
     const before = await run.read();
     await run.ctl.run("erase", ...(index < runsMin ? ["--phone", String(phone)] : ["--event", id]));
     const matches = ({ event_id: of }: Row) => of === id;

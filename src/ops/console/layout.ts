@@ -57,6 +57,7 @@ export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
 
 /** The path of the search by identifier, whose parameter is `q`. */
 export const findPath = "/find";
+const findLabel = "Find an id, phone, email or name";
 
 /** Renders a page in its frame. */
 export function render(page: ConsolePage, { navigation, section, clock, attention, message }: Frame): Reply {
@@ -87,6 +88,9 @@ export function render(page: ConsolePage, { navigation, section, clock, attentio
       }</a></li>`
     )
   }</ul></details></nav>
+<form class="find" role="search" method="get" action="${findPath}"><input type="search" name="q" aria-label="${findLabel}" placeholder="${findLabel}"${
+    searched !== null && markup` value="${searched}"`
+  } autocomplete="off" spellcheck="false" autocapitalize="off" enterkeyhint="search"></form>
 </header>
 <main id="main" tabindex="-1">
 ${message}${body}

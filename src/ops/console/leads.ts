@@ -1,38 +1,45 @@
-/** `/leads`: the search. */
+/** `/leads`: the list with its filters. */
 
 import { flagNames } from "../../contract/fields.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
+import { readingsOf } from "../../lead/identifier.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
+import { SearchTimeout } from "../../store/operator/search_entry.ts";
 import { canonicalQuery, decodeCursor, encodeCursor, filterNames, readFilter } from "../leads.ts";
 import { InvalidParameter, type Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
-import { type ConsolePage, RefusedPage, select } from "./layout.ts";
-import { idPattern, parseQuery, queryString, tenantSelect } from "./request.ts";
 import { eventTable } from "./event_rows.ts";
-import { formatCount, type PageClock } from "./text.ts";
-import { looksLike } from "./wrong_id.ts";
+import { findHref } from "./find.ts";
+import { type ConsolePage, RefusedPage, select } from "./layout.ts";
+import { parseQuery, queryString, tenantSelect } from "./request.ts";
+import { formatCount, type PageClock, truncated } from "./text.ts";
 
 const listedMax = 50;
 
 export async function leadsPage({ parts, query, clock }: Context): Promise<ConsolePage> {
-  const form = parseQuery(query, ["id", ...filterNames, "cursor"], clock);
-  const id = form.text("id");
-  const filter = id !== null && !idPattern.test(id)
-    ? new InvalidParameter("id", "It is not the id of an event or a submission")
-    : readFilterOrError(form);
+  const form = parseQuery(query, [...filterNames, "cursor"], clock);
+  const filter = readFilterOrError(form);
   const tenants = await tenantSelect(parts.pool, form.text("tenant"));
-  if (filter instanceof InvalidParameter) {
-    return {
-      status: 400,
-      title: "Invalid search",
-      body: markup`<h1>Leads and submissions</h1>
-<p class="bad message" role="alert" id="wrong">Invalid search: <code>${filter.parameter}</code>. ${filter.message}.</p>
-${id !== null && filter.parameter === "id" && looksLike(id, "event")}
-${filterForm(form, { tenants, zone: clock.zone, invalidName: filter.parameter })}`,
-    };
-  }
+  const page = (
+    body: Markup,
+    { error = null }: { readonly error?: InvalidParameter | Error | null } = {},
+  ) => ({
+    ...(error === null ? {} : { status: 400 }),
+    title: error === null ? "Leads and submissions" : "Invalid search",
+    body: markup`<h1>Leads and submissions</h1>
+${error !== null && errorMessage(error)}${misplacedValues(form)}
+${
+      filterForm(form, {
+        tenants,
+        zone: clock.zone,
+        invalidName: error instanceof InvalidParameter ? error.parameter : null,
+      })
+    }
+${body}`,
+  });
+  if (filter instanceof InvalidParameter) return page(markup``, { error: filter });
   const canonical = canonicalQuery(filter, form);
   const cursor = form.text("cursor");
   const before = cursor === null ? null : decodeCursor(cursor, canonical);
@@ -43,34 +50,54 @@ ${filterForm(form, { tenants, zone: clock.zone, invalidName: filter.parameter })
       markup`<p><a href="/leads">Search again</a>.</p>`,
     );
   }
-  // If an id is given, the other fields are ignored.
-  const page = id !== null
-    ? { eventIds: [id], before: null }
-    : await searchEvents(parts.pool, filter, { before, limit: listedMax });
-  const events = (await readEvents(parts.pool, page.eventIds, { withRaw: false })).filter((event) =>
+  const found = await searchEvents(parts.searchPool, filter, { before, limit: listedMax }).catch((error) => {
+    if (error instanceof SearchTimeout) return error;
+    throw error;
+  });
+  if (found instanceof SearchTimeout) return page(markup``, { error: found });
+  const events = (await readEvents(parts.pool, found.eventIds, { withRaw: false })).filter((event) =>
     event !== null
   );
   const values = Object.fromEntries(filterNames.map((name) => [name, form.text(name)]));
-  const next = page.before === null ? null : encodeCursor(page.before, canonical);
-  return {
-    title: "Leads and submissions",
-    body: markup`<h1>Leads and submissions</h1>
-${filterForm(form, { tenants, zone: clock.zone, invalidName: null })}
-${
-      resultTable(events, {
-        id,
-        isFiltered: Object.values(values).some((value) => value !== null),
-        next,
-        clock,
-      })
-    }
+  const next = found.before === null ? null : encodeCursor(found.before, canonical);
+  return page(markup`${resultTable(events, { isFiltered: isFiltered(form), clock })}
 <div class="row">${
-      next !== null &&
-      markup`<a class="button main" href="/leads${queryString({ ...values, cursor: next })}">${
-        events.length < listedMax ? "Continue searching" : "Earlier"
-      }</a>`
-    }${before !== null && markup`<a class="button" href="/leads${queryString(values)}">Newest</a>`}</div>`,
-  };
+    next !== null &&
+    markup`<a class="button main" href="/leads${queryString({ ...values, cursor: next })}">Earlier</a>`
+  }${before !== null && markup`<a class="button" href="/leads${queryString(values)}">Newest</a>`}</div>`);
+}
+
+const isFiltered = (form: Parameters) => filterNames.some((name) => form.all(name).length > 0);
+
+function errorMessage(error: InvalidParameter | Error): Markup {
+  return markup`<p class="bad message" role="alert" id="wrong">${
+    error instanceof InvalidParameter && markup`Invalid search: <code>${error.parameter}</code>. `
+  }${error.message}.</p>`;
+}
+
+// What a text in a field looks like, if it belongs there.
+const fittingShapes: Readonly<Record<string, string>> = {
+  email: "an email address",
+  phone: "a phone number",
+  last_name: "",
+  source: "",
+};
+const shapes = ["an event id", "an email address", "a phone number"];
+
+/** Says of each text that fits into another field what it looks like. */
+function misplacedValues(form: Parameters): Markup[] {
+  return Object.entries(fittingShapes).flatMap(([name, fitting]) => {
+    const [value] = form.all(name);
+    const readings = value === undefined ? "" : readingsOf(value);
+    if (typeof readings === "string" || value === undefined) return [];
+    const { looksLike } = readings;
+    if (looksLike === fitting || !shapes.includes(looksLike)) return [];
+    return [
+      markup`<p class="warn message">In <code>${name}</code>, <strong>${
+        truncated(value)
+      }</strong> looks like ${looksLike}: <a href="${findHref(value)}">find it</a>.</p>`,
+    ];
+  });
 }
 
 /** Reads the filters like `GET /v1/leads`, or returns the first error. */
@@ -85,18 +112,9 @@ function readFilterOrError(form: Parameters): SearchFilter | InvalidParameter {
 
 function resultTable(
   events: readonly StoredEvent[],
-  { id, isFiltered, next, clock }: {
-    readonly id: string | null;
-    readonly isFiltered: boolean;
-    readonly next: string | null;
-    readonly clock: PageClock;
-  },
+  { isFiltered, clock }: { isFiltered: boolean; clock: PageClock },
 ): Markup {
-  const emptyText = id !== null
-    ? markup`No match.${looksLike(id, "event")}`
-    : next !== null
-    ? markup`No match among the newest events. Continue searching through the older ones.`
-    : isFiltered
+  const emptyText = isFiltered
     ? markup`No match. Remove a filter, or check whether the caller got a 202: refused posts are not stored.`
     : markup`Nothing has been accepted yet. To issue a key to post with, run <code>ctl key issue TENANT --label LABEL</code>.`;
   return eventTable(events, {
@@ -112,7 +130,7 @@ const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the 
   "the last 30 days",
 ]] as const;
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
-const states = ["pending", "sending", "delivered", "marked", "dead", "held"] as const;
+const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
 function filterForm(
   form: Parameters,
@@ -135,10 +153,12 @@ function filterForm(
   };
   const isTimeOfDay = (text: string) => text !== rangeValue && !/^\d{4}-\d\d-\d\d$/.test(text);
   const noAttributes = markup``;
-  return markup`<form class="filters" method="get" action="/leads" role="search">
-${field("id", "Event or submission id", noAttributes)}${
-    field("email", "Email", markup` type="text" inputmode="email"`)
-  }${field("phone", "Phone", markup` type="tel"`)}${field("last_name", "Last name begins with", noAttributes)}
+  return markup`<details class="more"${
+    isFiltered(form) && markup` open`
+  }><summary>More filters</summary><form class="filters" method="get" action="/leads">
+${field("email", "Email", markup` type="text" inputmode="email"`)}${
+    field("phone", "Phone", markup` type="tel"`)
+  }${field("last_name", "Last name begins with", noAttributes)}
 ${tenants}${field("source", "Source (the key's label)", noAttributes)}
 ${select("kind", kinds, { label: "Kind", selected: form.text("kind") })}
 ${
@@ -163,5 +183,5 @@ ${select("since", timeRanges, { label: "Received in", selected: rangeValue })}${
     )
   }
 <div class="row"><button class="main">Search</button><a href="/leads">Clear</a></div>
-</form>`;
+</form></details>`;
 }

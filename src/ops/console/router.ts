@@ -19,6 +19,7 @@ import {
 } from "./context.ts";
 import { timelinePage } from "./timeline.ts";
 import { deadPage, replayAction, replayAllAction, replayAllPage } from "./dead.ts";
+import { findPage } from "./find.ts";
 import { formsPage } from "./forms.ts";
 import { heldPage, reviewAction } from "./held.ts";
 import { keysPage, sourcePage } from "./keys.ts";
@@ -26,7 +27,7 @@ import { pauseAction, resumeAction } from "./pause.ts";
 import { reportPage } from "./report.ts";
 import { returnAction } from "./return.ts";
 import { statementPage } from "./statement.ts";
-import { type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
+import { findPath, type Frame, RefusedPage, render, stylesheetHandler } from "./layout.ts";
 import { leadsPage } from "./leads.ts";
 import { overviewPage } from "./overview.ts";
 import { dryRunAction, sentPage } from "./dry_run.ts";
@@ -46,6 +47,7 @@ interface Handlers {
 
 const routes: Readonly<Record<string, Handlers>> = {
   "/": { name: "Overview", get: overviewPage },
+  [findPath]: { get: findPage },
   "/leads": { name: "Leads", get: leadsPage },
   "/leads/send-again": { post: sendAgainAction },
   "/leads/mark-spam": { post: markSpamAction },

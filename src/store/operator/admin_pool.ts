@@ -6,12 +6,18 @@ import { Primary } from "../primary.ts";
 import { query, queryTimeoutMs } from "../query.ts";
 
 /** Creates a ctl command's pool of one connection. The audit log records `claimed` as the operator's unverified name. */
-export function openAdminPool(databaseUrl: string, claimed = ""): Pool {
+export function openAdminPool(
+  databaseUrl: string,
+  { claimed = "", statementTimeoutMs = queryTimeoutMs }: {
+    readonly claimed?: string;
+    readonly statementTimeoutMs?: number | undefined;
+  } = {},
+): Pool {
   return new Pool({
     primary: new Primary(databaseUrl),
     name: "ctl",
     connectionsMax: 1,
-    statementTimeoutMs: queryTimeoutMs,
+    statementTimeoutMs,
     settings: { "lead_intake.claimed": claimed },
   });
 }

@@ -83,6 +83,34 @@ export async function listCollisions(
       limit ${limit}`);
 }
 
+/** Returns the collisions with these ids and those of these events, newest first. */
+export async function findCollisions(
+  pool: Pool,
+  { ids, eventIds, limit }: {
+    readonly ids: readonly string[];
+    readonly eventIds: readonly string[];
+    readonly limit: number;
+  },
+): Promise<ListedCollision[]> {
+  return await query(pool, (sql) =>
+    sql<ListedCollision[]>`
+      select ${listedColumns(sql)}
+      from (
+        select c.id from collision as c where c.id = any (${[...ids]}::bigint[])
+        union
+        select c.id from unnest(${[...eventIds]}::text[]) as i (event_id)
+        cross join lateral (
+          select c.id from collision as c where c.event_id = i.event_id collate "C" order by c.id desc limit ${limit}
+        ) as c
+      ) as i
+      join collision as c on c.id = i.id
+      join event as e on e.event_id = c.event_id
+      join tenant as t on t.id = e.tenant_id
+      join api_key as k on k.id = c.key_id
+      order by c.id desc
+      limit ${limit}`);
+}
+
 export interface OpenCollisions {
   readonly tenant: string;
   readonly source: string;

@@ -18,6 +18,7 @@ export interface SubmissionPart {
     readonly phone: string | null;
     readonly email: string | null;
     readonly lastName: string | null;
+    readonly fullName: string | null;
   };
 }
 
@@ -230,7 +231,7 @@ function callAccept(
       p_reasons => ${submissionColumn(({ reasons }) => reasons.join(","))},
       p_phone => ${submissionColumn(({ contact }) => contact.phone)},
       p_email => ${submissionColumn(({ contact }) => contact.email)},
-      p_last_name => ${submissionColumn(({ contact }) => contact.lastName)},
+      p_name => ${submissionColumn(({ contact }) => `${contact.lastName ?? ""}\t${contact.fullName ?? ""}`)},
       p_window_hours => ${limits.contentWindowHours},
       p_form_window_minutes => ${limits.formContentWindowMinutes},
       p_node => ${node},

@@ -185,7 +185,7 @@ test("a held submission is deleted with its contacts and cannot be released; a c
   await setDay(0);
   const held = (await post({ kind: "form" })).event_id;
   await sql`delete from outbox where event_id = ${held}`;
-  await sql`insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+  await sql`insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, name)
     select event_id, tenant_id, 1, 'spam', 9, '{links}', '+15551234567', 'a@b.co', 'doe' from event
     where event_id = ${held}`;
   await setDay(11);
@@ -193,8 +193,8 @@ test("a held submission is deleted with its contacts and cannot be released; a c
   assert.deepEqual(await haveContent([old, held]), [false, false]);
   const [aside] = await sql`select count::int, lead, extra, raw, content_digest from collision`;
   assert.deepEqual({ ...aside }, { count: 1, lead: null, extra: null, raw: null, content_digest: null });
-  const [found] = await sql`select verdict, score, phone, email, last_name from submission`;
-  assert.deepEqual({ ...found }, { verdict: "spam", score: 9, phone: null, email: null, last_name: null });
+  const [found] = await sql`select verdict, score, phone, email, name from submission`;
+  assert.deepEqual({ ...found }, { verdict: "spam", score: 9, phone: null, email: null, name: null });
   assert.equal((await sql`select release_submission(${held}) as said`)[0]?.said, "erased");
   assert.equal((await sql`select from outbox`).length, 0);
   reported.splice(0);

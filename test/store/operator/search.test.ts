@@ -3,17 +3,12 @@ import { before, test } from "node:test";
 import { eventIdAt } from "../../../src/contract/event_id.ts";
 import { flagNames } from "../../../src/contract/fields.ts";
 import { searchEvents, type SearchFilter } from "../../../src/store/operator/search.ts";
+import { SearchTimeout } from "../../../src/store/operator/search_entry.ts";
 import { openPool } from "../../support/pool.ts";
 import { openStore } from "../../support/store.ts";
 
-const stored = 200_000;
-/**
- * When the newest event came. The block of ids that it is in began an hour before, so that a search by a common number
- * finds too few events in it and needs every round.
- */
+const stored = 20_000;
 const newestAt = Date.parse("2026-10-26T15:33:20Z");
-/** More than one search examines: its rounds' 5,200 entries, their events, and the counts before them. */
-const examinedMax = 13_000;
 
 /** Matches every event. */
 const anyEvent: SearchFilter = {
@@ -34,7 +29,7 @@ const pool = openPool(databaseUrl);
 
 /**
  * Stores the events of 40 days. Tenant `big` has two sources with nearly everything, `small` one event in
- * 5,000, and `forms` every tenth as a submission. Some numbers and names are common, others rare.
+ * 500, and `forms` every tenth as a submission. Some numbers and names are common, others rare.
  */
 before(async () => {
   await admin`insert into tenant (slug, name) values ('big', 'Big'), ('small', 'Small'), ('silent', 'Silent')`;
@@ -54,41 +49,33 @@ before(async () => {
         else '{}' end::text[],
       json_build_object(
         'last_name', case when g.n % 4 = 0 then 'Common' when g.n % 997 = 1 then 'Émile' else 'N' || md5(g.n::text) end,
-        'phone', case when g.n % 2 = 0 then '+15550000000' else '+1555' || lpad((g.n % 9973)::text, 7, '0') end,
-        'email', case when g.n % 5 <> 0 then 'user' || g.n % 50000 || '@example.com' end
+        'phone', case when g.n % 2 = 0 then '+15550000000' else '+1555' || lpad((g.n % 997)::text, 7, '0') end,
+        'email', case when g.n % 5 <> 0 then 'user' || g.n % 5000 || '@example.com' end
       )
     from (
-      select n, ${new Date(newestAt)}::timestamptz - make_interval(secs => (${stored}::int - n) * 17.28) as at
+      select n, ${new Date(newestAt)}::timestamptz - make_interval(secs => (${stored}::int - n) * 172.8) as at
       from generate_series(1, ${stored}::int) as n
     ) as g
-    join api_key as k on k.label = case when g.n % 5000 = 7 then 'web' when g.n % 10 = 0 then 'site'
+    join api_key as k on k.label = case when g.n % 500 = 7 then 'web' when g.n % 10 = 0 then 'site'
         when g.n % 2 = 0 then 'web' else 'phone' end
-      and k.tenant_id = (select id from tenant where slug = case when g.n % 5000 = 7 then 'small' else 'big' end)`;
+      and k.tenant_id = (select id from tenant where slug = case when g.n % 500 = 7 then 'small' else 'big' end)`;
   await admin`
-    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, last_name)
+    insert into submission (event_id, tenant_id, form_id, verdict, score, reasons, phone, email, name)
     select event_id, tenant_id, 1, case when left(md5(event_id), 2) = 'ab' then 'spam' else 'clean' end, 0, '{}',
-      lead ->> 'phone', lead ->> 'email', translate(lower(lead ->> 'last_name'), 'É', 'é')
+      lead ->> 'phone', lead ->> 'email', translate(lower(lead ->> 'last_name'), 'É', 'é') || E'\tada'
     from event where kind = 'form'`;
   await admin`
     insert into outbox (event_id, tenant_id, due_at, lease, lease_until)
     select event_id, tenant_id, now(), case when left(md5(event_id), 1) = '0' then gen_random_uuid() end,
       case when left(md5(event_id), 1) = '0' then now() + interval '1 hour' end
-    from event where kind = 'lead' order by event_id desc limit 3000`;
+    from event where kind = 'lead' order by event_id desc limit 300`;
   await admin`
     insert into dead_letter (event_id, tenant_id, died_at)
     select event_id, tenant_id, now() from event
-    where kind = 'lead' and left(md5(event_id), 3) = 'abc' and event_id < (select min(event_id) from outbox)`;
-  // All are indexed except those of the hour and a half before the newest.
-  await admin`
-    insert into lead_contact_todo
-    select event_id_at(event_id_time(event_id)) from event where event_id < event_id_at(${new Date(
-    newestAt - 90 * 60_000,
-  )})`;
-  await admin`select fill_lead_contact(${stored})`;
-  await admin`
-    insert into lead_contact_todo
-    select event_id_at(event_id_time(event_id)) from event as e
-    where e.kind = 'lead' and not exists (select from lead_contact as c where c.event_id = e.event_id)`;
+    where kind = 'lead' and left(md5(event_id), 2) = 'bc' and event_id < (select min(event_id) from outbox)`;
+  // The first search indexes the newest events.
+  await admin`insert into search_todo select event_id_at(event_id_time(event_id)) from event`;
+  await admin`select fill_search_entry(${stored - 100})`;
   await admin`vacuum analyze`;
 });
 
@@ -123,10 +110,7 @@ interface Row {
 
 let rows: readonly Row[] | undefined;
 
-/**
- * Returns all events, newest first. It flushes the statistics, so that {@linkcode examined} does not count these
- * reads.
- */
+/** Returns all events, newest first. */
 async function allRows(): Promise<readonly Row[]> {
   rows ??= await admin<Row[]>`
     select e.event_id as id, e.received_at as at, t.slug as tenant, k.label as source, e.kind, e.flags,
@@ -139,7 +123,6 @@ async function allRows(): Promise<readonly Row[]> {
     left join submission as s on s.event_id = e.event_id and s.verdict <> 'clean' and s.released_at is null
     left join outbox as o on o.event_id = e.event_id
     left join dead_letter as d on d.event_id = e.event_id
-    cross join pg_stat_force_next_flush()
     order by e.event_id desc`;
   return rows;
 }
@@ -157,28 +140,9 @@ async function everything(question: Partial<SearchFilter>): Promise<string[]> {
     (filter.since === null || row.at >= new Date(filter.since)) &&
     (filter.until === null || row.at < new Date(filter.until)) &&
     (filter.phones.length === 0 || filter.phones.includes(row.phone)) &&
-    (filter.emails.length === 0 || filter.emails.some((email) => row.email === email.toLowerCase())) &&
+    (filter.emails.length === 0 || filter.emails.some((email) => row.email === email)) &&
     (name === undefined || row.name.toLowerCase().startsWith(name))
   ).map(({ id }) => id);
-}
-
-/** Returns the number of index entries and table rows that `work` has read. */
-async function examined(work: () => Promise<unknown>): Promise<number> {
-  const read = async () => {
-    const [row] = await pool.run(5_000, (sql) =>
-      sql<{ n: number }[]>`
-        select pg_stat_force_next_flush(), pg_stat_clear_snapshot(), (
-          select sum(idx_tup_read)::float8 from pg_stat_user_indexes
-        ) + (
-          select sum(seq_tup_read)::float8 from pg_stat_user_tables where relname in ('event', 'submission', 'outbox', 'lead_contact')
-        ) as n`);
-    return row?.n as number;
-  };
-  await read();
-  const start = await read();
-  await work();
-  await read();
-  return await read() - start;
 }
 
 const choices: { readonly [name in keyof SearchFilter]: readonly SearchFilter[name][] } = {
@@ -196,7 +160,7 @@ const choices: { readonly [name in keyof SearchFilter]: readonly SearchFilter[na
     new Date(newestAt - 30 * 86_400_000).toISOString(),
   ],
   phones: [["+15550000000"], ["+15550000123"], ["+15550000123", "+15550000125"], ["nobody"]],
-  emails: [["user77@example.com"], ["USER78@example.com", "user79@example.com"], ["nobody@example.com"]],
+  emails: [["user77@example.com"], ["user78@example.com", "user79@example.com"], ["nobody@example.com"]],
   lastName: ["common", "émile", "ÉMILE", "Émi", "n", "NC4CA4", "nobody", "Common x"],
 };
 
@@ -243,25 +207,24 @@ test("every flag has an index and no other flag does", async () => {
 test("a search returns what a full scan returns, in the same order, for single and combined filters", async () => {
   for (const filter of questions()) {
     const all = await everything(filter);
-    const { found, isWhole } = await search(filter, 500, 12);
+    const { found, isWhole } = await search(filter, 500, 4);
     const expected = isWhole ? all : all.slice(0, found.length);
     assert.deepEqual(difference(found, expected), [], JSON.stringify(filter));
-    if (!isWhole) {
-      assert.ok(found.length > 0 || all.length === 0 || filter.flag !== undefined, JSON.stringify(filter));
-    }
   }
 });
 
-test("every page examines a bounded number of entries", async () => {
-  const worst = { count: 0, filter: {} };
-  for (const filter of questions()) {
-    const count = await examined(() =>
-      searchEvents(pool, { ...anyEvent, ...filter }, { before: null, limit: 50 })
-    );
-    if (count > worst.count) Object.assign(worst, { count, filter });
-    assert.ok(count <= examinedMax, `${count} entries for ${JSON.stringify(filter)}`);
-  }
-  assert.ok(worst.count > 0);
+test("a search that takes too long says so, and the pool stays usable", async () => {
+  const settings = { lock_timeout: 0 };
+  const impatient = openPool(databaseUrl, { statementTimeoutMs: 300, settings });
+  const blocker = await admin.reserve();
+  await blocker`begin`;
+  await blocker`lock table dead_letter in access exclusive mode`;
+  const searching = searchEvents(impatient, { ...anyEvent, state: "dead" }, { before: null, limit: 50 });
+  await assert.rejects(searching, SearchTimeout);
+  await blocker`commit`;
+  blocker.release();
+  const page = await searchEvents(impatient, { ...anyEvent, tenant: "small" }, { before: null, limit: 1 });
+  assert.equal(page.eventIds.length, 1);
 });
 
 test("pages of any size neither overlap nor skip", async () => {

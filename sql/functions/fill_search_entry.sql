@@ -1,0 +1,81 @@
+-- Indexes the events and collisions of up to p_limit batches from search_todo, in one transaction, so that each is in one
+-- of the two tables. Returns how many batches; null while another process is indexing, unless p_waits: then it waits,
+-- so that all that was committed before the call is indexed. remove_content takes the same lock first, so that removed
+-- content is not indexed again.
+create or replace function fill_search_entry(p_limit int, p_waits boolean default false) returns int
+language plpgsql
+security definer
+set search_path = pg_catalog, public, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_starts text[];
+begin
+  if p_waits then
+    perform pg_advisory_xact_lock(4, 0);
+  elsif not pg_try_advisory_xact_lock(4, 0) then
+    return null;
+  end if;
+  with taken as (
+    delete from search_todo as t
+    where t.ctid = any (array(select o.ctid from search_todo as o limit p_limit))
+    returning t.id_start
+  )
+  select coalesce(array_agg(t.id_start), '{}') into v_starts from taken as t;
+
+  -- If two batches have the same prefix, one may have been indexed before the other committed. "offset 0" makes the
+  -- planner use the index for each batch; otherwise it would scan all rows for each.
+  delete from search_entry as c
+  where c.ref = any (array(
+    select f.ref
+    from unnest(v_starts) as s (id_start)
+    cross join lateral (
+      select f.ref from search_entry as f
+      where f.ref >= s.id_start collate "C" and f.ref < s.id_start || 'g' collate "C"
+      offset 0
+    ) as f
+  ));
+
+  insert into search_entry
+  select
+    e.ref, search_phone(coalesce(e.phone, l.phone)), coalesce(e.email, l.email),
+    lower(coalesce(nullif(split_part(e.name, E'\t', 1), ''), l.last_name) collate "C"),
+    lower(coalesce(nullif(split_part(e.name, E'\t', 2), ''), l.first_name || ' ' || l.last_name) collate "C"),
+    l.external_id, e.idempotency_key, e.request_id
+  from (select distinct s.id_start from unnest(v_starts) as s (id_start)) as s
+  cross join lateral (
+    select e.event_id as ref, case e.kind when 'lead' then e.lead end as lead, f.phone, f.email, f.name,
+      e.idempotency_key, e.request_id
+    from event as e
+    left join submission as f on e.kind = 'form' and f.event_id = e.event_id
+    where e.event_id >= s.id_start collate "C" and e.event_id < s.id_start || 'g' collate "C" and e.lead is not null
+    union all
+    select collision_ref(c), case when c.form_id is null then c.lead end, c.phone, c.email, c.name, null, c.request_id
+    from collision as c
+    where c.first_at = event_id_time(s.id_start) and c.lead is not null
+    offset 0
+  ) as e
+  cross join lateral json_to_record(coalesce(e.lead, '{}'))
+    as l (phone text, email text, first_name text, last_name text, external_id text)
+  order by e.ref;
+  return cardinality(v_starts);
+end
+$$;
+
+-- Returns a collision's ref, which sorts by the time of its first post among the ids of events.
+create or replace function collision_ref(p_collision collision) returns text
+language sql stable
+as $$ select event_id_at(p_collision.first_at) || '-' || p_collision.id $$;
+
+-- Returns a stored phone number as the search compares it (src/lead/phone.ts, searchedPhones): in E.164, else the digits.
+create or replace function search_phone(p_phone text) returns text
+language sql immutable
+as $$
+  select case
+    when p_phone like '+1__________' then p_phone
+    else coalesce(nullif(regexp_replace(regexp_replace(p_phone, '[^0-9]', '', 'g'), '^00', ''), ''), p_phone)
+  end collate "C"
+$$;
