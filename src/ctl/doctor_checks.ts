@@ -440,9 +440,7 @@ async function crmRoutes(_: ServerFacts, pool: Pool, { database }: CheckInput): 
 /** Lists what operators have paused; a pause is no fault, but easily forgotten. */
 async function pauses(_: ServerFacts, pool: Pool, { database }: CheckInput): Promise<Finding[]> {
   if (database?.name !== "DATABASE_URL") return [needsServiceDatabase];
-  const paused = await readPauses(pool, null);
-  if (paused.length === 0) return [ok("nothing is paused")];
-  return paused.map((one) => {
+  return (await readPauses(pool, null)).map((one) => {
     const waiting = boundedText(one.waiting, "event");
     return ok(`${pauseSubject(one)}: paused ${pauseText(one)}, ${waiting} waiting; ${resumeCommand(one)}`);
   });

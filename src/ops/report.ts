@@ -17,6 +17,7 @@ import {
   sumOf,
 } from "../store/operator/report_rows.ts";
 import { sourceKey, type SourceName } from "../store/operator/sources.ts";
+import { readPauses } from "../store/operator/pauses.ts";
 import type { Pool } from "../store/pool.ts";
 
 const dayMs = 86_400_000;
@@ -44,7 +45,11 @@ export function reportHandler({ pool, now }: ReportParts): Handler {
     const data = await readReport(pool, { ...days, periods: utcDays(days), tenant });
     const report = reportRows({ ...data, sources: ofSource(data.sources, parameters.text("source")) });
     if (format === "csv") return csvReply(report, days);
-    return jsonReply(200, JSON.stringify({ ...days, ...report }));
+    const paused = (await readPauses(pool, null)).filter((pause) =>
+      tenant === null || pause.tenant === tenant
+    )
+      .map(({ tenant, scope, since, reason }) => ({ tenant, destination: scope, since, reason }));
+    return jsonReply(200, JSON.stringify({ ...days, ...report, paused }));
   };
 }
 

@@ -353,6 +353,11 @@ test("a tenant's page pauses and resumes its deliveries, each with an audit row"
   );
   assert.match(await plain("/tenants"), new RegExp(`${tenant.slug} ${tenant.slug} paused `));
   assert.match(await plain("/"), new RegExp(`Paused 1 tenant ${tenant.slug} ; \\d+ events? waits?`));
+  assert.match(await plain("/report"), new RegExp(`Deliveries are paused: ${tenant.slug} \\.`));
+  const report = await stage.get("/v1/report");
+  assert.deepEqual(report.json.paused.map(({ since: _, ...rest }: { since: string }) => rest), [
+    { tenant: tenant.slug, destination: "all", reason: "<b>until Monday" },
+  ]);
   assert.match(await plain(`/leads/${waiting}`), /paused : an operator has paused/);
   assert.match((await act(page, `${page}/pause`, [["scope", "email"]])).text, /Email is paused/);
   assert.match((await act(page, `${page}/resume`, [["scope", "all"]])).text, /Resumed\. The waiting/);

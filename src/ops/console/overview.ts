@@ -209,7 +209,7 @@ ${
             : markup`<a href="/leads${queryString({ tenant: backlog.tenant, state: "pending" })}">${
               formatBoundedCount(backlog.waiting)
             }</a>`,
-          timeElement(backlog.dueSince, clock),
+          timeElement(backlog.isPaused ? null : backlog.dueSince, clock),
           backlog.dead.count === 0
             ? "0"
             : markup`<a href="/dead${queryString({ tenant: backlog.tenant })}"><strong>${

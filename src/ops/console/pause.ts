@@ -12,15 +12,30 @@ import {
 import type { Context } from "./context.ts";
 import { select, textField } from "./layout.ts";
 import { actionForm, type NoteCode, readForm, withNote } from "./request.ts";
-import { formatBoundedCount, safeText, timeElement } from "./text.ts";
+import { formatBoundedCount, formatCount, safeText, tenantLink, timeElement } from "./text.ts";
 import { notFound } from "./wrong_id.ts";
 
 // One line, without characters that could make it look like other text.
 const reasonPattern = new RegExp(`^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${pauseReasonLengthMax}}$`, "u");
 
+const namedMax = 5;
+
 /** Names a pause for a badge: `paused`, `email paused`. */
 export const pauseName = ({ scope }: Pick<Pause, "scope">) =>
   scope === "all" ? "paused" : `${effectName(scope)} paused`;
+
+/** Names what is paused, for pages whose figures it explains; `null` if nothing is. `tenant`: a slug, or `null` for all. */
+export function pausedNote(pauses: readonly Pause[], tenant: string | null): Markup | null {
+  const shown = pauses.filter((pause) => tenant === null || pause.tenant === tenant);
+  if (shown.length === 0) return null;
+  return markup`<p>Deliveries are paused: ${
+    shown.slice(0, namedMax).map((pause, index) =>
+      markup`${index > 0 && ", "}${tenantLink(pause.tenant)}${
+        pause.scope !== "all" && ` (${effectName(pause.scope)})`
+      }`
+    )
+  }${shown.length > namedMax && `, and ${formatCount(shown.length - namedMax)} more`}.</p>`;
+}
 
 /**
  * Renders a tenant's pauses, each with a button that ends it, and the form that pauses the tenant or one of the kinds of
@@ -57,7 +72,7 @@ ${
 when you resume.</p>
 ${
     free.length > 0 && actionForm(
-      { tokens, path: `/tenants/${slug}/pause`, className: "row" },
+      { tokens, path: `/tenants/${slug}/pause`, className: "filters" },
       markup`${
         select(
           "scope",

@@ -3,6 +3,7 @@
 import { type Markup, markup } from "../../http/markup.ts";
 import { monthAfter, monthBounds, monthOf, TimeZone, utc } from "../../http/time_zone.ts";
 import { readReport, type ReportPeriod } from "../../store/operator/report.ts";
+import { readPauses } from "../../store/operator/pauses.ts";
 import {
   type Figures,
   invalidFields,
@@ -17,6 +18,7 @@ import {
 import { Unavailable } from "../../store/pool.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
+import { pausedNote } from "./pause.ts";
 import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
 import {
   formatCents,
@@ -81,6 +83,7 @@ ${
 ${await tenantSelect(parts.pool, tenant.slug)}${
       sourceSelect(data.sources.map(({ source: label }) => label), source)
     }<div><button class="main">Show</button></div></form>
+${pausedNote(await readPauses(parts.pool, null), tenant.slug)}
 <h2>By source</h2>
 ${sourceTable(rows)}
 <div class="row"><a class="button" href="/v1/report${csv}">Download as CSV, by day</a>${

@@ -119,7 +119,7 @@ export function actionForm(
   { tokens, path, className, hidden = {} }: {
     readonly tokens: Tokens;
     readonly path: ActionPath;
-    readonly className?: "row";
+    readonly className?: "row" | "filters";
     /** The hidden fields by name; `null` omits one. */
     readonly hidden?: Readonly<Record<string, string | number | null>>;
   },
