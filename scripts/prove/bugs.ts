@@ -434,8 +434,8 @@ export const bugs: readonly Bug[] = [
     "operators",
   ], [
     "sql/functions/send_again.sql",
-    "answer = null\n  where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);",
-    "answer = null\n  where f.event_id = p_event_id;",
+    "marked_by = null\n  where f.event_id = p_event_id and f.effect = coalesce(p_effect, f.effect);",
+    "marked_by = null\n  where f.event_id = p_event_id;",
   ]),
 ];
 

@@ -66,7 +66,7 @@ test("campaign list shows spend_cents as a number, for one tenant or all", async
   const { stdout } = await runCtl(["campaign", "list"], on);
   assert.match(
     stdout,
-    /^TENANT {2}CAMPAIGN {2}GROSS {3}CREDIT {4}NET {2}CREATED \(UTC\)\nacme {4}spring {4}\$0\.00 {3}\$0\.00 {2}\$0\.00 {2}\d{4}-/,
+    /^TENANT {2}CAMPAIGN {2}GROSS {2}CREDIT {4}NET {2}CREATED \(UTC\)\nacme {4}spring {4}\$0\.00 {3}\$0\.00 {2}\$0\.00 {2}\d{4}-/,
   );
 });
 
