@@ -41,12 +41,9 @@ function selectShots(
     month: "/?range=30d",
     lead_dead: `/leads/${dead}`,
     lead_delivered: `/leads/${delivered}`,
-<<<<<<< HEAD
     lead_returned: `/leads/${returned}`,
     lead_sent: `/leads/${delivered}/sent`,
-=======
     submission_sent: `/leads/${held}/sent`,
->>>>>>> e9cc3240 (Keep a planted bug in step with the effects' mark)
     submission: `/leads/${held}`,
     statement: `/statement?tenant=acme&month=${new Date().toISOString().slice(0, 7)}`,
     collision: `/collisions/${collision}`,

@@ -38,7 +38,7 @@ create index event_removed on event (event_id) where removed_at is not null;
 -- Posts with the Idempotency-Key of an event with other content. They are delivered only if an operator accepts them.
 create table collision (
   id bigint generated always as identity primary key,
-  event_id text collate "C" not null references event,
+  event_id text collate "C" not null,
   -- Null after the content was removed.
   content_digest uuid,
   key_id int not null references api_key,
@@ -77,8 +77,8 @@ create index collision_accepted on collision (accepted_event_id) where accepted_
 -- credit back. The newest row of an event tells whether the lead is returned (functions/return_lead.sql).
 create table lead_return (
   id bigint generated always as identity primary key,
-  event_id text collate "C" not null references event,
-  -- As in the event: credits count when the lead was received.
+  event_id text collate "C" not null,
+  -- As in the event, without foreign keys: credits count when the lead was received.
   key_id int not null,
   received_at timestamptz not null,
   reason text check (reason in ('wrong_number', 'duplicate', 'out_of_area', 'not_a_homeowner', 'spam', 'other')),

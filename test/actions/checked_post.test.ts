@@ -70,6 +70,7 @@ for (const code of [400, 401, 404, 409, 410, 422, 500, 502]) {
       retryAfterSeconds: null,
       status: code,
       answer: "",
+      headers: {},
     });
   });
 }
