@@ -125,7 +125,9 @@ create table actions.waking (
   started_at timestamptz not null,
   -- The due time and the event up to which the outbox was searched.
   seen_due_at timestamptz not null,
-  seen_event_id text collate "C" not null
+  seen_event_id text collate "C" not null,
+  -- Whether it goes on during a suspension, because a pause ended.
+  is_resume boolean not null
 );
 
 -- The CRMs' OAuth tokens, by the credential of their routes. An unused one is kept for a month, because its refresh token may be

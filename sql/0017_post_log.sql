@@ -18,8 +18,8 @@ create table post_log (
   event_id text collate "C",
   check ((error is null) = (event_id is not null))
 );
-create index post_log_request_id on post_log (request_id) where request_id is not null;
-create index post_log_idempotency_key on post_log (idempotency_key) where idempotency_key is not null;
+create index post_log_request_id on post_log (request_id, id) where request_id is not null;
+create index post_log_idempotency_key on post_log (idempotency_key, id) where idempotency_key is not null;
 create index post_log_event on post_log (event_id, id) where event_id is not null;
 create index post_log_key on post_log (key_id, id);
 

@@ -79,10 +79,10 @@ begin
     if v_reason is null and v_suspension.reason is not null then
       perform actions.wake_waiting(p_tenant_id);
     elsif v_reason is not null and v_suspension.reason is null then
-      -- Events that wait again are not woken again, which would cost them their place in the queue of tries; unless another
-      -- route's events are being woken too.
+      -- Events that wait again are not woken again, which would cost them their place in the queue of tries; unless a pause
+      -- ended, or another route's events are being woken too.
       delete from actions.waking as w
-      where w.tenant_id = p_tenant_id and not exists (
+      where w.tenant_id = p_tenant_id and not w.is_resume and not exists (
         select from actions.route as r
         where r.tenant_id = p_tenant_id and r.id <> p_route_id and r.settings is not null
       );

@@ -1,13 +1,15 @@
--- Makes a tenant's events that wait for a route, for its CRM or for the end of a pause due at once: a thousand now, and the others in batches
--- (wake_waiting_events), because a million rows take longer than a statement may.
-create or replace function actions.wake_waiting(p_tenant_id int) returns void
+-- Makes a tenant's events that wait for a route, for its CRM or for the end of a pause due at once: a thousand now, and the
+-- others in batches (wake_waiting_events), because a million rows take longer than a statement may. p_is_resume: a pause
+-- ended, so a suspension that begins meanwhile does not stop it (actions.settle_suspension).
+create or replace function actions.wake_waiting(p_tenant_id int, p_is_resume boolean default false) returns void
 language plpgsql
 as $$
 begin
-  insert into actions.waking as w (tenant_id, started_at, seen_due_at, seen_event_id)
-  values (p_tenant_id, service_clock(), service_clock(), '')
+  insert into actions.waking as w (tenant_id, started_at, seen_due_at, seen_event_id, is_resume)
+  values (p_tenant_id, service_clock(), service_clock(), '', p_is_resume)
   on conflict (tenant_id) do update
-    set started_at = excluded.started_at, seen_due_at = excluded.seen_due_at, seen_event_id = '';
+    set started_at = excluded.started_at, seen_due_at = excluded.seen_due_at, seen_event_id = '',
+      is_resume = w.is_resume or excluded.is_resume;
   perform actions.wake_batch(p_tenant_id, 1000);
 end
 $$;

@@ -10,15 +10,18 @@ set jit = off
 as $$
 declare
   v_count int;
+  -- Constants, because service_clock() is volatile: in a condition, it would be evaluated for every row.
+  v_now constant timestamptz := service_clock();
+  v_before constant text := event_id_at(v_now - interval '30 days');
 begin
   delete from post_log as p
   where p.id = any (array(
     select o.id from post_log as o
-    where o.id < event_id_at(service_clock() - interval '30 days')
+    where o.id < v_before
     order by o.id limit p_limit for update skip locked
   ));
   get diagnostics v_count = row_count;
-  delete from post_log_day as d where d.day < (service_clock() at time zone 'UTC')::date - 1;
+  delete from post_log_day as d where d.day < (v_now at time zone 'UTC')::date - 1;
   return v_count;
 end
 $$;

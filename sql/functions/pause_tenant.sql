@@ -125,7 +125,7 @@ begin
   end loop;
   if v_changed <> '{}' then
     -- Events that were claimed before the pause wait for its end too.
-    perform actions.wake_waiting(v_tenant.id);
+    perform actions.wake_waiting(v_tenant.id, true);
     perform notify_outbox('');
     perform note_pause('tenant.resume', p_slug, v_changed, null, p_origin, p_claimed);
   end if;

@@ -33,7 +33,8 @@ begin
 end
 $$;
 
--- Removes the content of collisions and settles them. Returns how many were found.
+-- Removes the content of collisions and settles them, and the request ids of their posts from the log. Returns how many were
+-- found.
 create or replace function remove_collisions(p_id bigint[]) returns int
 language plpgsql
 set enable_seqscan = off
@@ -43,8 +44,13 @@ declare
   v_count int;
 begin
   perform pg_advisory_xact_lock_shared(4, 0);
+  perform pg_advisory_xact_lock_shared(5, 0);
   delete from search_entry as s
   where s.ref = any (array(select collision_ref(c) from collision as c where c.id = any (p_id)));
+
+  update post_log as p set request_id = null
+  from collision as c
+  where c.id = any (p_id) and p.event_id = c.event_id and p.request_id = c.request_id;
 
   update collision as c
   set lead = null, extra = null, raw = null, content_digest = null, request_id = null, phone = null, email = null, name = null,

@@ -76,6 +76,10 @@ begin
   where r.kind <> p_effect
   on conflict do nothing;
 
+  -- The hour of an event that was marked as done may be final, without the event among the delivered ones.
+  update hour_rolled as h set is_final = false
+  where h.hour = date_trunc('hour', v_event.received_at, 'UTC')
+    and exists (select from attempt as a where a.event_id = p_event_id and a.outcome = 'marked');
   insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)
   values (p_event_id, v_event.tenant_id, service_clock(), v_made, v_made, true, 'sent_again');
   insert into outbox_tally (state, delta) values ('pending', 1);

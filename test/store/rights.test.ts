@@ -26,7 +26,7 @@ const serviceReads = words(`
   public.api_key public.area public.attempt public.audit public.audit_head public.campaign public.campaign_spend public.collision public.dead_letter
   public.duplicate_total public.event public.form public.hour_rolled public.hour_total public.ip_limit
   public.lead_return public.minute_sample public.outbox public.plan public.post_log public.refusal_total
-  public.schema_file public.schema_release public.search_entry public.search_todo public.spam_lessons public.submission public.tenant
+  public.schema_file public.schema_release public.search_entry public.spam_lessons public.submission public.tenant
   public.unknown_area`);
 const actionsReads = words("public.schema_file public.schema_release");
 

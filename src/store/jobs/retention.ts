@@ -43,16 +43,21 @@ export class Retention {
     const row = await queryOne(
       this.#pool,
       (sql) =>
-        sql<{ examined: number | null; removed: number; posts: number }[]>`
-        select examined, removed, expire_posts(${batchMax}) as posts from expire_content(${batchMax})`,
+        sql<{ examined: number | null; removed: number }[]>`
+        select examined, removed from expire_content(${batchMax})`,
     );
-    const { examined = null, removed = 0, posts = 0 } = row ?? {};
+    const { examined = null, removed = 0 } = row ?? {};
     if (examined === null) return null;
     this.#unreported += removed;
     if (this.#unreported > 0 && examined < batchMax) {
       this.#observe({ kind: "retention", events: this.#unreported });
       this.#unreported = 0;
     }
-    return { examined, removed, posts };
+    // A statement of its own, so that neither undoes the other.
+    const expired = await queryOne(
+      this.#pool,
+      (sql) => sql<{ posts: number }[]>`select expire_posts(${batchMax}) as posts`,
+    );
+    return { examined, removed, posts: expired?.posts ?? 0 };
   }
 }

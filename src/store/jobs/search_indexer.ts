@@ -2,6 +2,7 @@
 
 import type { Pool } from "../pool.ts";
 import { queryOne } from "../query.ts";
+import { Unavailable } from "../unavailable.ts";
 
 // Bounds one transaction: under full load, about 8,000 leads and 0.2 s.
 const batchesMax = 256;
@@ -37,10 +38,14 @@ async function fill(pool: Pool, waits: boolean): Promise<number | null> {
 // With more commits waiting, the index is behind, and a search does not wait for it.
 const fillsMax = 4;
 
-/** Indexes what was committed before the call, and returns whether that was all. */
+/** Indexes what was committed before the call, and returns whether that was all; `false` too if it takes too long. */
 export async function indexNewest(pool: Pool): Promise<boolean> {
-  for (let fills = 0; fills < fillsMax; fills += 1) {
-    if ((await fill(pool, true) ?? 0) < batchesMax) return true;
+  try {
+    for (let fills = 0; fills < fillsMax; fills += 1) {
+      if ((await fill(pool, true) ?? 0) < batchesMax) return true;
+    }
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
   }
   return false;
 }

@@ -59,7 +59,7 @@ export async function listDeadLetters(
       select
         d.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, d.reason,
         ${isoTime(sql, sql`e.received_at`)} as "receivedAt", ${isoTime(sql, sql`d.died_at`)} as "diedAt",
-        (select count(*)::int from attempt as a where a.event_id = d.event_id) as "attemptsMade"
+        (select count(*)::int from attempt as a where a.event_id = d.event_id and a.outcome <> 'marked') as "attemptsMade"
       from (
         select * from dead_letter as d where ${
       isSelected(sql, filter)

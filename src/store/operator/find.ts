@@ -3,8 +3,6 @@
 import type { Readings } from "../../lead/identifier.ts";
 import { indexNewest } from "../jobs/search_indexer.ts";
 import type { Pool } from "../pool.ts";
-import { query } from "../query.ts";
-import { Unavailable } from "../unavailable.ts";
 import { isoTime } from "./admin_pool.ts";
 import { findCollisions, type ListedCollision } from "./collisions.ts";
 import { readEffects, type ShownEffect } from "./event_effects.ts";
@@ -70,10 +68,7 @@ export async function find(
   { pool, searchPool }: { readonly pool: Pool; readonly searchPool: Pool },
   readings: Readings,
 ): Promise<Findings> {
-  const isIndexed = await indexNewest(searchPool).catch((error) => {
-    if (error instanceof Unavailable) return false;
-    throw error;
-  });
+  const isIndexed = await indexNewest(searchPool);
   const refs = await findRefs(searchPool, readings);
   const eventIds = refs.filter((ref) => !ref.includes("-"));
   const collisionIds = refs.flatMap((ref) => ref.split("-")[1] ?? []);
@@ -81,7 +76,7 @@ export async function find(
     readEvents(pool, eventIds, { withRaw: false }),
     readEffects(pool, eventIds),
     findCollisions(pool, { ids: collisionIds, eventIds, limit: foundMax + 1 }),
-    findPosts(pool, { ids: readings.ids, eventIds }),
+    findPosts(searchPool, { ids: readings.ids, eventIds }),
   ]);
   const found = [
     ...events.flatMap((event, index): Found[] => {
@@ -146,7 +141,7 @@ async function findPosts(
   pool: Pool,
   { ids, eventIds }: { readonly ids: readonly string[]; readonly eventIds: readonly string[] },
 ): Promise<PostRow[]> {
-  return await query(pool, (sql) => {
+  return await runSearch(pool, (sql) => {
     // Each is read newest first, from its own index.
     const newest = (condition: Fragment) =>
       sql`(select p.id from post_log as p where ${condition} order by p.id desc limit ${postsMax})`;

@@ -57,7 +57,7 @@ export function laterText(first: string, second: string): string {
 const pageRows = 2_000;
 
 /**
- * Erases the `Idempotency-Key` and request id of refused posts in which one of them matches a pattern of
+ * Erases the `Idempotency-Key` and request id of logged posts in which one of them matches a pattern of
  * src/lead/person.ts, or, for `null`, may contain an address or a number. Returns the number of posts, which a dry run
  * only counts.
  */

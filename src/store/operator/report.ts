@@ -15,7 +15,7 @@ interface ReportSpan {
    * ISO 8601, UTC.
    *
    * Chosen: duplicates and refusals are counted by hour (UTC), and count if their hour begins within the span. All other
-   * figures are exact.
+   * figures are exact for the span; among its periods, an hour counts for the one in which it begins.
    */
   readonly since: string;
   readonly until: string;
@@ -107,7 +107,9 @@ async function readCounts(pool: Pool, span: ReportSpan): Promise<PeriodCount[]> 
       }`;
     const returns = from(sql`lead_return`, sql`received_at`);
     return sql<PeriodCount[]>`
-      select ${periodOf(sql, span, sql`p.at`)} as period, p.key_id as "keyId", p.name, p.reason, p.field,
+      select ${
+      periodOf(sql, span, sql`date_trunc('hour', p.at, 'UTC')`)
+    } as period, p.key_id as "keyId", p.name, p.reason, p.field,
         sum(p.count)::float8 as count
       from (
         select hour as at, key_id, 'duplicates' as name, '' as reason, '' as field, count
@@ -252,7 +254,9 @@ async function readUnknownAreas(pool: Pool, span: ReportSpan): Promise<ReportDat
         select t.*, row_number() over (partition by t.period, t.key_id order by t.count desc, t.term) as place
         from (
           select
-            ${periodOf(sql, span, sql`e.received_at`)} as period, e.key_id, e.lead ->> 'project_area' as term,
+            ${
+      periodOf(sql, span, sql`date_trunc('hour', e.received_at, 'UTC')`)
+    } as period, e.key_id, e.lead ->> 'project_area' as term,
             count(*) as count
           from event as e
           where e.flags @> '{project_area_unknown}' and e.event_id >= ${idAt(since)} and e.event_id < ${

@@ -57,9 +57,9 @@ function deliveryText(
     case "sending":
       return `being sent now${sent}`;
     case "dead":
-      return `not delivered: dead after ${attemptsText(delivery.attempts.length)}${
-        delivery.reason === null ? "" : ` (${delivery.reason})`
-      }${sent}`;
+      return `not delivered: dead after ${
+        attemptsText(delivery.attempts.filter(({ outcome }) => outcome !== "marked").length)
+      }${delivery.reason === null ? "" : ` (${delivery.reason})`}${sent}`;
     case "marked": {
       const by = effects.find(({ markedBy }) => markedBy)?.markedBy ?? "an operator";
       return `marked as done by ${by}, nothing was sent`;

@@ -26,7 +26,8 @@ export interface PostLogOptions {
   readonly nowMs: () => number;
 }
 
-const deadlineMs = 3_000;
+// Longer than add_posts waits for its lock, so that a late commit is not logged twice.
+const deadlineMs = 5_000;
 // At about 1 KiB each, 5 MiB: what an outage can use, and lose if the process ends.
 const rowsMax = 5_000;
 // A key within its published limit has at most 151 refused posts in the 5 s between two writes.
@@ -41,6 +42,7 @@ export class PostLog {
   readonly #countByKey = new Map<number, number>();
   /** When the keys of which the log is full for today may be logged again. */
   readonly #fullUntilMs = new Map<number, number>();
+  #writing: Promise<void> | null = null;
 
   constructor(options: PostLogOptions) {
     this.#options = options;
@@ -65,7 +67,15 @@ export class PostLog {
   }
 
   /** Writes the buffer. If this throws what {@linkcode Pool.run} throws, the next call writes the rest. */
-  async write(): Promise<void> {
+  write(): Promise<void> {
+    // The process may end during a write: a second one would log the same rows.
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
     while (this.#rows.length > 0) {
       const batch = this.#rows.slice(0, batchMax);
       const full = await this.#options.pool.run(deadlineMs, (sql) => this.#insert(sql, batch));
