@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { TimeZone } from "../../src/http/time_zone.ts";
+import { monthAfter, monthBounds, TimeZone, utc } from "../../src/http/time_zone.ts";
 
 const zone = (name: string) => new TimeZone(name);
 const at = (name: string, iso: string) => {
@@ -44,4 +44,23 @@ test("every moment is among those of its local time", () => {
     const { day, clock } = one.at(atMs);
     assert.ok(one.instantsOf(Date.parse(`${day}T${clock}Z`)).includes(atMs));
   }));
+});
+
+test("a month has local bounds, also where a clock change hides or repeats its first midnight", () => {
+  const bounds = (month: string, zone: string) => Object.values(monthBounds(month, new TimeZone(zone)) ?? {});
+  assert.deepEqual(bounds("2026-11", "America/New_York"), [
+    "2026-11-01T04:00:00.000Z",
+    "2026-12-01T05:00:00.000Z",
+  ]);
+  assert.deepEqual(bounds("2026-12", "Asia/Kolkata"), [
+    "2026-11-30T18:30:00.000Z",
+    "2026-12-31T18:30:00.000Z",
+  ]);
+  // Havana repeats the hour from midnight; Amman skipped it in 2011.
+  assert.equal(bounds("2026-11", "America/Havana")[0], "2026-11-01T04:00:00.000Z");
+  assert.equal(bounds("2011-04", "Asia/Amman")[0], "2011-03-31T22:00:00.000Z");
+  for (const text of ["2026-13", "2026-1", "1999-12", "2026-11-01", ""]) {
+    assert.equal(monthBounds(text, utc), null);
+  }
+  assert.deepEqual([monthAfter("2026-12", 1), monthAfter("2026-01", -1)], ["2027-01", "2025-12"]);
 });
