@@ -100,10 +100,9 @@ grant usage on schema actions to lead_actions;
 
 -- For the service's lookups and the console.
 grant select on
-  event, search_entry, collision, submission, spam_lessons, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
+  event, search_entry, collision, submission, spam_lessons, tenant, outbox, attempt, dead_letter, area, unknown_area, form, plan, ip_limit, audit, audit_head,
   lead_return, campaign, campaign_spend, hour_total, hour_rolled, post_log, duplicate_total, refusal_total, minute_sample, schema_file, schema_release
 to lead_service;
-grant select (id, slug, name, sandbox, has_route, retention_days, time_zone, digest_at, digest_actions, disabled_at, paused_at, is_delivering, created_at) on tenant to lead_service;
 grant select (
   id, tenant_id, campaign_id, surface, label, digest, last4, created_at, last_used_at, revoked_at, suspended_at,
   limit_per_minute, limit_burst, limit_until

@@ -27,7 +27,7 @@ interface Report {
   readonly isDryRun: boolean;
   readonly erased: { readonly eventId: string; readonly state: ErasedState }[];
   collisions: number;
-  /** Posts in the post log with the person's address or number in the Idempotency-Key or request id. */
+  /** Refused posts in the post log with the person's address or number in the Idempotency-Key or request id. */
   posts: number;
   /** Events whose text mentions the person; they are not erased. */
   readonly mentions: Set<string>;
@@ -56,8 +56,8 @@ is not erased but listed under mentions: check it with ctl lead show, and erase 
 if it is about the person. A collision of an erased event is erased too, unless it has another
 last name and no data of the person; then it is listed as kept.
 
-The log of posts that made no event has no content. Its rows for erased events, and those in whose
-Idempotency-Key or request id the address or number is, lose both.
+The log of posts that made no event has no content. The Idempotency-Key and request id are removed from
+its rows for erased events, and from rows in which one of the two contains the address or number.
 
 The data for statistics stays: when and with which key each event arrived, its flags, cost, attempts
 and collisions. It does not identify the person; the audit has counts and event ids. A late retry with
@@ -264,7 +264,7 @@ function reportText({ isDryRun, erased, collisions, posts, mentions, kept, ended
   if (posts > 0) {
     lines.push(
       `${isDryRun ? "Would erase" : "Erased"} the Idempotency-Key and request id of ${
-        counted(posts, "logged post")
+        counted(posts, "refused post")
       }.`,
     );
   }

@@ -30,7 +30,7 @@ import {
 } from "#src/store/operator/timeline.ts";
 import type { Pool } from "#src/store/pool.ts";
 
-/** An event with what is told of it. */
+/** An event with what is known of it. */
 export interface EventRecord {
   readonly event: StoredEvent;
   readonly effects: readonly ShownEffect[];
@@ -41,7 +41,7 @@ export interface EventRecord {
   readonly lessons: Lessons;
 }
 
-/** Reads what is told of events, in their order. */
+/** Reads what is known of events, in their order. */
 export async function readRecords(pool: Pool, events: readonly StoredEvent[]): Promise<EventRecord[]> {
   const effects = await readEffects(pool, events.map(({ eventId }) => eventId));
   const lessons = events.some(({ kind }) => kind === "form")
@@ -106,8 +106,8 @@ function plainText(sentence: Sentence): string {
   }).join("");
 }
 
-export function eventText(told: EventRecord): string {
-  const { event, effects, lessons } = told;
+export function eventText(known: EventRecord): string {
+  const { event, effects, lessons } = known;
   const title = event.kind === "lead" ? "Lead" : "Submission";
   const removed = `  ${removalKind(event)}${
     event.removed === null ? "" : ` ${formatTime(event.removed.at)}`
@@ -119,6 +119,7 @@ export function eventText(told: EventRecord): string {
       ["Tenant", event.tenant],
       ["Source", event.source],
       ["Idempotency-Key", event.idempotencyKey ?? "-"],
+      ["X-Request-Id", event.requestId ?? "-"],
       ["Flags", event.flags.join(", ") || "-"],
       ...returnPairs(event),
       ...relatedEventPairs(event),
@@ -126,7 +127,7 @@ export function eventText(told: EventRecord): string {
       ["Delivery", event.delivery.state],
       ["Now", plainText(nextStep(event, Date.now()))],
     ]),
-    `Timeline\n${timelineText(told)}`,
+    `Timeline\n${timelineText(known)}`,
     ...(effects.length === 0 ? [] : [`Effects\n${effectsText(effects)}`]),
     `${title}\n${event.lead === null ? removed : record(contentPairs(event.kind, event.lead), "  ")}`,
     ...(event.extra === null ? [] : [`Extra\n${block(event.extra)}`]),
@@ -134,8 +135,8 @@ export function eventText(told: EventRecord): string {
   ].join("\n\n");
 }
 
-function timelineText(told: EventRecord): string {
-  const { entries, omitted: { count, isMore } } = timelineOf(told.event, told);
+function timelineText({ event, ...known }: EventRecord): string {
+  const { entries, omitted: { count, isMore } } = timelineOf(event, known);
   const lines = entries.map(({ at, title, text }): [string, string] => [
     formatTime(at),
     [title, text].filter(({ length }) => length > 0).map(plainText).join(": "),

@@ -22,7 +22,7 @@ by its id only. If nothing is found, the exit status is 1.`,
   prepare(input) {
     const readings = readingsOf(input.positionals.join(" "));
     if (typeof readings === "string") {
-      throw new UsageError(`${readings}\nFor example: ctl find '(415) 555-0171'`);
+      throw new UsageError(`${readings}; for example: ctl find '(415) 555-0171'`);
     }
     return async (pool) => {
       const findings = await find({ pool, searchPool: pool }, readings).catch((error) => {
@@ -36,7 +36,7 @@ by its id only. If nothing is found, the exit status is 1.`,
           may_miss_newest: mayMissNewest,
         },
         text: found.length === 0
-          ? `Nothing is found. The text looks like ${readings.looksLike}.`
+          ? `Nothing found. The text looks like ${readings.looksLike}.`
           : foundText(findings),
         ...(mayMissNewest
           ? { warning: "Posts of the last seconds may be missing: they could not be indexed in time." }

@@ -3,7 +3,7 @@
 import type { Command, Input } from "./command.ts";
 import { noSuchTenant, requireTenant } from "./list.ts";
 import { boundedText, safe, shortTime } from "./terminal.ts";
-import { parseLine } from "./values.ts";
+import { parseLine, parseSlug } from "./values.ts";
 import { destinationKinds } from "#src/store/delivery/effects.ts";
 import { sumBounded } from "#src/store/operator/admin_pool.ts";
 import {
@@ -58,7 +58,7 @@ Nothing alerts you while a tenant is paused: ctl tenant list, ctl doctor, the co
 metric lead_delivery_paused show it. A daily digest waits too, if the tenant or its email is paused; a
 route test (ctl tenant route SLUG --test) does not. Pausing again replaces the reason, if you give one.`,
   prepare(input) {
-    const tenant = input.first;
+    const tenant = parseSlug(input.first);
     const scopes = parseScopes(input);
     const text = input.option("reason");
     const reason = text === undefined ? null : parseLine(text, "--reason", pauseReasonLengthMax);
@@ -73,8 +73,8 @@ route test (ctl tenant route SLUG --test) does not. Pausing again replaces the r
         text: changes.map((change) => {
           const subject = pauseSubject({ tenant, ...change });
           return change.isUnchanged
-            ? `Nothing was changed: deliveries to ${subject} have been paused ${pauseText(change)}.`
-            : `Deliveries to ${subject} are paused ${pauseText(change)}. Posts are accepted; ${
+            ? `Nothing was changed: ${subject} have been paused ${pauseText(change)}.`
+            : `Paused ${pauseText(change)}: ${subject}. Posts are accepted; ${
               resumeCommand({ tenant, ...change })
             } sends what waits.`;
         }).join("\n"),
@@ -92,7 +92,7 @@ const resume: Command = {
     `Without --crm, --email or --slack, it ends the pause of the whole tenant; destinations that were paused
 by themselves stay paused.`,
   prepare(input) {
-    const tenant = input.first;
+    const tenant = parseSlug(input.first);
     const scopes = parseScopes(input);
     return async (pool) => {
       const { id } = await requireTenant(pool, tenant);
@@ -109,10 +109,8 @@ by themselves stay paused.`,
           ...changes.map((change) => {
             const subject = pauseSubject({ tenant, ...change });
             return change.isUnchanged
-              ? `Nothing was changed: deliveries to ${subject} are not paused.`
-              : `Deliveries to ${subject} are resumed; ${
-                waitedText(before.filter(({ scope }) => scope === change.scope))
-              }.`;
+              ? `Nothing was changed: ${subject} are not paused.`
+              : `Resumed: ${subject}; ${waitedText(before.filter(({ scope }) => scope === change.scope))}.`;
           }),
           ...left.map((one) =>
             `Still paused: ${pauseSubject(one)}, ${pauseText(one)}; ${resumeCommand(one)}`

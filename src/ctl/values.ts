@@ -3,6 +3,7 @@
  * error, and is rejected before the first query.
  */
 
+import { lineFault } from "#src/lead/text.ts";
 import { parseDurationMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
 import { eventIdLength } from "#src/contract/event_id.ts";
 import { UsageError } from "./command.ts";
@@ -91,13 +92,7 @@ export function parseSlug(text: string): string {
 /** Parses one line of text, such as a label or a name. */
 export function parseLine(text: string, name: string, lengthMax: number): string {
   const line = text.trim();
-  if (line === "") throw new UsageError(`${name} must not be blank`);
-  // Separators and bidirectional controls could make the line look like different text.
-  if (
-    /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(line) || !line.isWellFormed()
-  ) {
-    throw new UsageError(`${name} must not contain control characters, line separators or malformed Unicode`);
-  }
-  if ([...line].length > lengthMax) throw new UsageError(`${name} is longer than ${lengthMax} characters`);
+  const fault = lineFault(line, lengthMax);
+  if (fault !== null) throw new UsageError(`${name} ${fault}`);
   return line;
 }

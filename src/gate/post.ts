@@ -2,7 +2,14 @@
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { type KeyFault, keyFault, keyInText, type KeySurface, keySurface } from "../contract/api_key.ts";
+import {
+  type KeyFault,
+  keyFault,
+  keyInText,
+  type KeySurface,
+  keySurface,
+  maskKeys,
+} from "../contract/api_key.ts";
 import type { Exchange, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { type BodyFault, bytesFault } from "../lead/body_fault.ts";
@@ -136,8 +143,9 @@ export class Post<Code extends string> {
     this.arrivedAtMs = parts.nowMs();
   }
 
+  /** The request id as it is stored: without API keys. */
   get requestId(): string {
-    return this.#exchange.requestId;
+    return maskKeys(this.#exchange.requestId);
   }
 
   /** The headers for the rate limits that were checked so far; after a 503, only for the address's limit. */

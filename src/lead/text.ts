@@ -27,6 +27,18 @@ export function normalizeLine(sent: string): string {
   return trimWhiteSpace(sent.toWellFormed().replace(removedControl, "").replace(spaceRun, " "));
 }
 
+/** Matches separators and bidirectional controls, which could make a line look like different text. */
+const misleading = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** Returns what is wrong with a line that an operator wrote, after "it"; `null` if it can be stored. */
+export function lineFault(line: string, lengthMax: number): string | null {
+  if (line === "") return "must not be blank";
+  if (misleading.test(line) || !line.isWellFormed()) {
+    return "must not contain control characters, line separators or malformed Unicode";
+  }
+  return isLongerThan(line, lengthMax) ? `is longer than ${lengthMax} characters` : null;
+}
+
 /**
  * Normalizes `project_details`: line breaks become LF, white space within a line becomes one space, three or more blank
  * lines become one, and the text is trimmed. Keeps control characters other than NUL. Source: SPEC, Global

@@ -42,7 +42,7 @@ function cursorDigest(eventId: string, canonical: string): string {
 }
 
 const kinds = ["lead", "form"] as const;
-const states = ["pending", "sending", "delivered", "marked", "dead", "held", "erased"] as const;
+export const states = ["pending", "sending", "delivered", "marked", "dead", "held", "erased"] as const;
 
 const limitMax = 500;
 const limitDefault = 50;

@@ -4,16 +4,19 @@
  */
 
 import { parseDurationMs, parseTime, type TimeZone, utc } from "../http/time_zone.ts";
-import { trimWhiteSpace } from "../lead/text.ts";
+import { lineFault, trimWhiteSpace } from "../lead/text.ts";
 
 /** An invalid parameter (400); the message says what is wrong or which values are accepted. */
 export class InvalidParameter extends Error {
   override readonly name = "InvalidParameter";
   readonly parameter: string;
+  /** What was sent, to show it again; `null` if that is no use. */
+  readonly value: string | null;
 
-  constructor(parameter: string, message: string) {
+  constructor(parameter: string, message: string, value: string | null = null) {
     super(message);
     this.parameter = parameter;
+    this.value = value;
   }
 }
 
@@ -83,8 +86,16 @@ export class Parameters {
   matching(name: string, pattern: RegExp): string | null {
     const value = this.text(name);
     if (value !== null && !pattern.test(value)) {
-      throw new InvalidParameter(name, "It has the wrong format");
+      throw new InvalidParameter(name, "It has the wrong format", value);
     }
+    return value;
+  }
+
+  /** Returns the value, a line that an operator wrote, or `null` if there is none. */
+  line(name: string, lengthMax: number): string | null {
+    const value = this.text(name);
+    const fault = value === null ? null : lineFault(value, lengthMax);
+    if (fault !== null) throw new InvalidParameter(name, `It ${fault}`, value);
     return value;
   }
 
@@ -123,6 +134,7 @@ export class Parameters {
       throw new InvalidParameter(
         name,
         "It must be an ISO 8601 date or time, such as 2026-11-20 or 2026-11-20T14:00:00Z, or a duration before now, such as 7d",
+        value,
       );
     }
     return time;

@@ -365,7 +365,7 @@ test("a tenant's page pauses and resumes its deliveries, each with an audit row"
   const noted = (await stage.audit()).slice(-4);
   assert.deepEqual(noted.map(({ action, subject, claimed }) => [action, subject, claimed]), [
     ...["tenant.pause", "tenant.pause", "tenant.resume", "tenant.resume"]
-      .map((action) => [action, tenant.slug, "127.0.0.1"]),
+      .map((action) => [action, tenant.slug, "console"]),
   ]);
   // The page that the other operator still has open.
   await act(page, `${page}/pause`, pausing);
@@ -422,7 +422,7 @@ test("a lead is returned and the return undone with a button, each with an audit
   assert.match(text, /Returned\. Its cost is credited/);
   assert.match(
     text,
-    /out of area<\/strong>, \$20\.00 credited, by <bdi>127\.0\.0\.1.*&lt;b&gt;too.* far &lt;\/b&gt;/s,
+    /out of area<\/strong>, \$20\.00 credited, by <bdi>console.*&lt;b&gt;too.* far &lt;\/b&gt;/s,
   );
   assert.match((await stage.get("/leads?source=returned")).text, /badge warn"><bdi>returned</);
   const { json } = await stage.get("/v1/leads?source=returned");

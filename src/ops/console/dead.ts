@@ -11,7 +11,6 @@ import {
   replayDead,
 } from "../../store/operator/dead_letters.ts";
 import { effectName } from "../../store/operator/event_effects.ts";
-import { scopeNames } from "../../store/operator/pauses.ts";
 import type { Pool } from "../../store/pool.ts";
 import { type Parameters, requireTimeRange } from "../parameters.ts";
 import {
@@ -71,7 +70,7 @@ function selectionText({ values }: Selection): Markup {
   const parts = [
     ...(source === null ? [] : [markup`from source <strong>${safeText(source)}</strong>`]),
     ...(reason === null ? [] : [markup`whose reason contains <strong>${safeText(reason)}</strong>`]),
-    ...(to === null ? [] : [markup`that did not reach <strong>${scopeNames[to]}</strong>`]),
+    ...(to === null ? [] : [markup`that did not reach <strong>${effectName(to)}</strong>`]),
     ...(since === null ? [] : [markup`received since <strong>${safeText(since)}</strong>`]),
     ...(until === null ? [] : [markup`received before <strong>${safeText(until)}</strong>`]),
   ];

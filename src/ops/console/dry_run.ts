@@ -10,6 +10,7 @@ import { type ConsolePage, RefusedPage } from "./layout.ts";
 import { failureText } from "./problems.ts";
 import { actionForm, idPattern, parseQuery, readForm } from "./request.ts";
 import { eventLink, safeText, tenantLink } from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 
 const pathOf = (tenant: string) => `/tenants/${tenant}/dry-run` as const;
 
@@ -63,12 +64,12 @@ export async function sentPage({ parts, exchange, query }: Context): Promise<Con
   const eventId = exchange.params.event_id ?? "";
   const event = idPattern.test(eventId) ? await readDelivered(parts.pool, eventId) : null;
   if (event === null) {
-    throw new RefusedPage(404, "No such event", markup`<p>Check that you copied the whole id.</p>`);
+    throw notFound("event", eventId);
   }
   if (event === "erased") throw removedPage;
   return {
-    title: `What is sent of ${eventId}`,
-    body: markup`<h1>What is sent of <a class="id" href="/leads/${eventId}">${eventId}</a></h1>
+    title: `What is sent for ${eventId}`,
+    body: markup`<h1>What is sent for <a class="id" href="/leads/${eventId}">${eventId}</a></h1>
 <p>Rendered again from the stored content, for the current routes of ${
       tenantLink(event.tenant)
     }, with secrets as <code>***</code>. Nothing was sent.</p>

@@ -5,7 +5,7 @@ import { verbatim } from "./content.ts";
 import type { Context } from "./context.ts";
 import { RefusedPage } from "./layout.ts";
 import { actionForm, idPattern, type NoteCode, readForm, withNote } from "./request.ts";
-import { badge, safeText, told } from "./text.ts";
+import { badge, renderSentence, safeText } from "./text.ts";
 import { effectName, sendAgain, type ShownEffect } from "../../store/operator/event_effects.ts";
 import type { StoredEvent } from "../../store/operator/events.ts";
 import { effectSentence, effectTitle } from "../../store/operator/timeline.ts";
@@ -29,9 +29,11 @@ export function effectsSection(
 <ul class="effects">${effects.map((effect) => markup`<li>${effectLine(effect, context)}</li>\n`)}</ul>
 ${sent}${
     isSettled && event.lead !== null && markup`<details class="ask"><summary>Send again…</summary>
-<p>Send it again to ${
-      effects.map((effect, index) => markup`${index > 0 && ", "}${told(effectTitle(effect), context.clock)}`)
-    }? The customer receives it twice, under the same event id.</p>
+<p>Send it again? Recipients: ${
+      effects.map((effect, index) =>
+        markup`${index > 0 && ", "}${renderSentence(effectTitle(effect), context.clock)}`
+      )
+    }. The customer receives it twice, under the same event id.</p>
 ${
       actionForm(
         {
@@ -58,7 +60,7 @@ function effectLine(effect: ShownEffect, { clock }: Context): Markup {
   const response = [head, answer ?? ""].filter((text) => text !== "").join("\n\n");
   return markup`<strong>${effectName(effect.effect)}</strong>${
     target !== null && markup` to ${safeText(target)}`
-  } ${badge(state)}${told(effectSentence(effect), clock)}${
+  } ${badge(state)}${renderSentence(effectSentence(effect), clock)}${
     response !== "" &&
     markup`<details><summary>Response${status !== null && ` ${status}`}</summary>${
       verbatim(response, "Response")

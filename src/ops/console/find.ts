@@ -47,7 +47,7 @@ ${
         {
           label: "Results",
           empty:
-            markup`Nothing is found. This looks like <strong>${readings.looksLike}</strong>. Refused posts are kept for
+            markup`Nothing found. This looks like <strong>${readings.looksLike}</strong>. Refused posts are kept for
 30 days; what was erased is found by its id only.`,
           caption: isMore ? `The newest ${foundMax}. There are more: narrow your search.` : undefined,
         },

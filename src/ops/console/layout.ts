@@ -76,7 +76,7 @@ export function render(page: ConsolePage, { navigation, section, clock, attentio
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <p>Lead intake</p>
-<form class="find" role="search" aria-label="Find" method="get" action="${findPath}"><input type="search" name="q" aria-label="Find an id, phone, email or name" placeholder="Find a lead"${
+<form class="find" role="search" aria-label="Find" method="get" action="${findPath}"><input type="search" name="q" aria-label="${findLabel}" placeholder="Find a lead"${
     searched !== null && markup` value="${searched}"`
   } autocomplete="off" spellcheck="false" autocapitalize="off" enterkeyhint="search"></form>
 <nav aria-label="Console"><details><summary>Menu${
@@ -88,9 +88,6 @@ export function render(page: ConsolePage, { navigation, section, clock, attentio
       }</a></li>`
     )
   }</ul></details></nav>
-<form class="find" role="search" method="get" action="${findPath}"><input type="search" name="q" aria-label="${findLabel}" placeholder="${findLabel}"${
-    searched !== null && markup` value="${searched}"`
-  } autocomplete="off" spellcheck="false" autocapitalize="off" enterkeyhint="search"></form>
 </header>
 <main id="main" tabindex="-1">
 ${message}${body}

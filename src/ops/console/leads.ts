@@ -7,7 +7,7 @@ import { readingsOf } from "../../lead/identifier.ts";
 import { readEvents, type StoredEvent } from "../../store/operator/events.ts";
 import { searchEvents, type SearchFilter } from "../../store/operator/search.ts";
 import { SearchTimeout } from "../../store/operator/search_entry.ts";
-import { canonicalQuery, decodeCursor, encodeCursor, filterNames, readFilter } from "../leads.ts";
+import { canonicalQuery, decodeCursor, encodeCursor, filterNames, readFilter, states } from "../leads.ts";
 import { InvalidParameter, type Parameters } from "../parameters.ts";
 import type { Context } from "./context.ts";
 import { eventTable } from "./event_rows.ts";
@@ -115,7 +115,7 @@ function resultTable(
   { isFiltered, clock }: { isFiltered: boolean; clock: PageClock },
 ): Markup {
   const emptyText = isFiltered
-    ? markup`No match. Remove a filter, or check whether the caller got a 202: refused posts are not stored.`
+    ? markup`No match. Remove a filter, or check whether the caller got a 202. Refused posts are not listed here: <a href="/find">find</a> them by request id or Idempotency-Key.`
     : markup`Nothing has been accepted yet. To issue a key to post with, run <code>ctl key issue TENANT --label LABEL</code>.`;
   return eventTable(events, {
     clock,
@@ -130,7 +130,6 @@ const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the 
   "the last 30 days",
 ]] as const;
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
-const states = ["pending", "sending", "delivered", "dead", "held"] as const;
 
 function filterForm(
   form: Parameters,

@@ -15,9 +15,6 @@ import { actionForm, type NoteCode, readForm, withNote } from "./request.ts";
 import { formatBoundedCount, formatCount, safeText, tenantLink, timeElement } from "./text.ts";
 import { notFound } from "./wrong_id.ts";
 
-// One line, without characters that could make it look like other text.
-const reasonPattern = new RegExp(`^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${pauseReasonLengthMax}}$`, "u");
-
 const namedMax = 5;
 
 /** Names a pause for a badge: `paused`, `email paused`. */
@@ -111,7 +108,7 @@ async function change(
     path: `/tenants/${tenant}/${action}`,
     names: ["scope", "reason"],
   });
-  const reason = form.matching("reason", reasonPattern);
+  const reason = form.line("reason", pauseReasonLengthMax);
   const request = {
     tenant,
     scopes: [form.oneOf("scope", pauseScopes) ?? "all"],

@@ -226,7 +226,7 @@ function details(row: Pick<ReportRow, "refused">, seconds: ReportRow["seconds_to
 function dayTable(rows: readonly ReportRow[]): Markup {
   const days = [...Map.groupBy(rows, ({ day }) => day)];
   return table(
-    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused", ">Returned", ">Gross", ">Net"],
+    ["Day", ">Accepted", ">Delivered", ">Dead", ">Refused", ">Returned", ">Gross", ">Credit", ">Net"],
     days.map(([day, dayRows]) => {
       const totals = sumRows(dayRows);
       const { accepted, delivered, dead, returned } = totals;
@@ -234,7 +234,7 @@ function dayTable(rows: readonly ReportRow[]): Markup {
         cells: [
           day,
           ...[accepted, delivered, dead, sumOf(refusedPosts(totals)), returned].map(formatCount),
-          ...[totals.spend_cents, totals.net_cents].map(formatCents),
+          ...[totals.spend_cents, totals.credit_cents, totals.net_cents].map(formatCents),
         ],
       };
     }),

@@ -6,7 +6,7 @@ import type { Exchange, Reply } from "../../http/exchange.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { isSameOrigin } from "../../http/target.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
-import { Parameters } from "../parameters.ts";
+import { InvalidParameter, Parameters } from "../parameters.ts";
 import { filterForm, pageHeaders, RefusedPage, select } from "./layout.ts";
 import { isPlain, pluralize } from "./text.ts";
 import { findTenant, type FoundTenant, listTenants } from "../../store/operator/tenants.ts";
@@ -299,11 +299,7 @@ export async function selectedTenant(pool: Pool, query: Parameters): Promise<Sel
   if (slug === null) return { slug: null, id: null, timeZone: null };
   const tenant = await findTenant(pool, slug);
   if (tenant === null) {
-    throw new RefusedPage(
-      404,
-      "No such tenant",
-      markup`<p>Select a tenant from the list on the page.</p>`,
-    );
+    throw new InvalidParameter("tenant", "There is no such tenant", slug);
   }
   return tenant;
 }

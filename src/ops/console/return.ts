@@ -1,7 +1,6 @@
 /** The section of a lead's page that returns the lead, and the action behind its buttons. */
 
 import { type Markup, markup } from "../../http/markup.ts";
-import { normalizeLine } from "../../lead/text.ts";
 import type { StoredEvent } from "../../store/operator/events.ts";
 import {
   noteLengthMax,
@@ -66,21 +65,14 @@ export async function returnAction({ parts, tokens, exchange, operator }: Contex
   const form = await readForm(exchange, { tokens, path, names: ["only", "reason", "note", "undo"] });
   const eventId = form.matching("only", idPattern);
   const reason = form.oneOf("reason", returnReasons);
-  const note = normalizeLine(form.text("note") ?? "");
+  const note = form.line("note", noteLengthMax);
   if (eventId === null || (reason === null) !== (form.oneOf("undo", ["yes"]) !== null)) {
     throw new RefusedPage(400, "Not a lead and a reason", markup`<p>Nothing was changed.</p>`);
-  }
-  if ([...note].length > noteLengthMax) {
-    throw new RefusedPage(
-      400,
-      "The note is too long",
-      markup`<p>Nothing was changed. It can have ${noteLengthMax} characters.</p>`,
-    );
   }
   const { outcome } = await returnLead(parts.pool, {
     eventId,
     reason,
-    note: reason === null || note === "" ? null : note,
+    note: reason === null ? null : note,
     operator,
   });
   return withNote(`/leads/${eventId}`, { tokens, code: notes[outcome] });

@@ -37,6 +37,7 @@ import { tenantPage } from "./tenant.ts";
 import { tenantsPage } from "./tenants.ts";
 import { formatBoundedCount, formatCount, type PageClock, safeText } from "./text.ts";
 import { addTermAction, vocabularyPage } from "./vocabulary.ts";
+import { invalidRequest } from "./wrong_id.ts";
 
 interface Handlers {
   /** The page's name in the navigation, which omits pages without a name. */
@@ -200,8 +201,7 @@ function extractNote(
 /** Returns the page for an expected error; rethrows any other. */
 function errorPage(error: unknown, context: Context): Reply {
   if (error instanceof InvalidParameter) {
-    const advice = markup`<p>${error.message}.</p>`;
-    return errorPage(new RefusedPage(400, "Invalid request", advice), context);
+    return errorPage(invalidRequest(error, context), context);
   }
   if (error instanceof RefusedPage) {
     return render({

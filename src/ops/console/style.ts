@@ -213,7 +213,7 @@ html:has(.bar) { scroll-padding-bottom: 5rem; }
 @page { margin: 15mm; }
 @media print {
   :root { --paper: #fff; --card: #fff; --ink: #000; --soft: #333; --line: #999; --accent: #000; }
-  header, .skip, form, form.filters, .screen { display: none; }
+  header, .skip, form.filters, button, .button, .pick, .screen, details.ask { display: none; }
   html { font-size: 10pt; } main, footer { max-width: none; padding-inline: 0; }
   .scroll { overflow: visible; border: 0; } tr { break-inside: avoid; } td { min-width: 0; }
 }

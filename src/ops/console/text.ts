@@ -161,7 +161,7 @@ export function reasonText(reason: string | null): Markup | null {
 }
 
 /** Renders a sentence of the timeline. */
-export function told(sentence: Sentence, clock: PageClock): Markup {
+export function renderSentence(sentence: Sentence, clock: PageClock): Markup {
   return markup`${
     sentence.map((piece) => {
       if (typeof piece === "string") return piece;

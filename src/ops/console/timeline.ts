@@ -12,10 +12,10 @@ import {
   badge,
   formatBoundedCount,
   type PageClock,
+  renderSentence,
   safeText,
   tenantLink,
   timeElement,
-  told,
 } from "./text.ts";
 import { notFound } from "./wrong_id.ts";
 import { listAudit } from "../../store/operator/audit.ts";
@@ -60,7 +60,7 @@ function statusBox(event: StoredEvent, context: Context): Markup {
   const { state } = event.delivery;
   const tone = state === "dead" ? "bad" : state === "delivered" ? "good" : "warn";
   return markup`<div class="${tone} message"><p>${badge(state)} ${
-    told(nextStep(event, clock.nowMs), clock)
+    renderSentence(nextStep(event, clock.nowMs), clock)
   }</p>
 ${
     state === "held" &&
@@ -98,6 +98,7 @@ function renderSummary(event: StoredEvent, { parts, clock }: Context): Markup {
       ? "erased; its digest remains, so a late retry is still a duplicate"
       : "none; duplicates are detected by content"
   }</dd>
+<dt>X-Request-Id</dt><dd>${event.requestId === null ? "erased" : safeText(event.requestId)}</dd>
 ${verdictFacts(event, parts)}
 </dl>`;
 }
@@ -106,9 +107,9 @@ function renderTimeline({ entries, omitted }: Timeline, clock: PageClock): Marku
   return markup`<ol class="story">${
     entries.map(({ at, tone, title, text }, index) =>
       markup`<li${tone !== null && markup` class="${tone}"`}><strong>${
-        told(title, clock)
+        renderSentence(title, clock)
       }</strong> <span class="quiet">${timeElement(at, clock)}</span>${
-        text.length > 0 && markup`<br>${told(text, clock)}`
+        text.length > 0 && markup`<br>${renderSentence(text, clock)}`
       }</li>
 ${
         index === 0 && omitted.count > 0 &&

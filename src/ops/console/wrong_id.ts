@@ -1,11 +1,14 @@
-/** The page for an id that identifies nothing: it keeps what was typed in the search box, and says what it looks like. */
+/** The pages for what is wrong in a URL or a form: they keep what was typed, and say what it looks like. */
 
-import { type Markup, markup } from "../../http/markup.ts";
+import { keyInText } from "../../contract/api_key.ts";
 import { eventIdLength } from "../../contract/event_id.ts";
+import { type Markup, markup } from "../../http/markup.ts";
 import { readingsOf } from "../../lead/identifier.ts";
-import { findPath, RefusedPage } from "./layout.ts";
+import type { InvalidParameter } from "../parameters.ts";
+import type { Context } from "./context.ts";
+import { filterForm, findPath, RefusedPage, textField } from "./layout.ts";
 import { queryString, slugPattern } from "./request.ts";
-import { eventLink, tenantLink, truncated } from "./text.ts";
+import { eventLink, safeText, tenantLink, truncated } from "./text.ts";
 
 const lists = {
   tenant: ["/tenants", "list of tenants"],
@@ -63,4 +66,30 @@ export function looksLike(typed: string, wanted: Wanted): Markup {
     wanted !== "tenant" && /^[a-z]/.test(typed) && slugPattern.test(typed) &&
     markup`, or the slug of a tenant: ${tenantLink(typed)}`
   }. ${search}.</p>`;
+}
+
+// A page's form has fewer fields.
+const fieldsMax = 20;
+
+/** Returns the error for an invalid parameter; on a page with filters, with a form of all that was typed. */
+export function invalidRequest(
+  { parameter, message, value }: InvalidParameter,
+  { exchange: { method, path }, query }: Pick<Context, "exchange" | "query">,
+): RefusedPage {
+  const typed = [...new URLSearchParams(query)].slice(0, fieldsMax);
+  return new RefusedPage(
+    400,
+    "Invalid request",
+    markup`<p class="bad message" role="alert">${safeText(parameter)}: ${message}.${
+      value !== null && !keyInText.test(value) && markup` It was “${safeText(value)}”.`
+    }</p>
+${
+      method === "POST" ? markup`<p>Nothing was changed.</p>` : filterForm(
+        path,
+        typed.map(([name, text]) =>
+          textField(name, { label: name, value: keyInText.test(text) ? "" : text })
+        ),
+      )
+    }`,
+  );
 }

@@ -12,6 +12,11 @@ import { snakeCased } from "./snake_case.ts";
  */
 export type DeliveryState = "held" | "pending" | "sending" | "delivered" | "marked" | "dead" | "erased";
 
+/** Returns when an attempt ended, ISO 8601, UTC. */
+export function endedAt({ at, durationMs }: Attempt): string {
+  return new Date(Date.parse(at) + (durationMs ?? 0)).toISOString();
+}
+
 export interface Attempt {
   /** The attempt's number, from 1; a replay continues the count. */
   readonly number: number;
@@ -146,6 +151,8 @@ export interface ListedEvent {
   readonly receivedAt: string;
   readonly flags: readonly string[];
   readonly idempotencyKey: string | null;
+  /** The `X-Request-Id` of the post that was accepted; `null` after the removal of the content. */
+  readonly requestId: string | null;
   /** `null` unless the customer returned the lead. */
   readonly returned: LeadReturn | null;
   readonly state: DeliveryState;
@@ -202,7 +209,9 @@ type EventRow = Omit<ListedEvent, "state">;
 // The columns of an EventRow, from event e, its tenant t and its key k.
 const listedColumns = (sql: postgres.Sql) =>
   sql`e.event_id as "eventId", e.kind, t.slug as tenant, k.label as source, e.flags,
-    e.idempotency_key as "idempotencyKey", ${isoTime(sql, sql`e.received_at`)} as "receivedAt"`;
+    e.idempotency_key as "idempotencyKey", e.request_id as "requestId", ${
+    isoTime(sql, sql`e.received_at`)
+  } as "receivedAt"`;
 
 /** Selects events; a member that is `null` selects all. */
 interface EventFilter {
@@ -316,9 +325,12 @@ export async function readEvents(
 
 /** Returns an event's JSON members, without its content; `returned` only for a returned lead. */
 export function summaryJson(
-  { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey, returned }: Omit<ListedEvent, "state">,
+  { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey, requestId, returned }: Omit<
+    ListedEvent,
+    "state"
+  >,
 ) {
-  const summary = { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey };
+  const summary = { eventId, kind, tenant, source, receivedAt, flags, idempotencyKey, requestId };
   return snakeCased(returned === null ? summary : { ...summary, returned });
 }
 

@@ -1,6 +1,7 @@
 /** Pauses deliveries and ends pauses. */
 
 import { destinationKinds } from "../delivery/effects.ts";
+import { effectName } from "./event_effects.ts";
 import { type BoundedCount, countedMax, isoTime, operatorCall } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { query } from "../query.ts";
@@ -98,18 +99,10 @@ async function change(
 /** Says in words why a paused event waits. */
 export const pausedText = "an operator has paused the tenant or this destination";
 
-/** Names what a pause stops, as the subject of a sentence: `acme`, `the email of acme`. */
+/** Names what a pause stops: `all deliveries of acme`, `email deliveries of acme`. */
 export function pauseSubject({ tenant, scope }: Pick<Pause, "tenant" | "scope">): string {
-  return scope === "all" ? tenant : `${scopeNames[scope]} of ${tenant}`;
+  return `${scope === "all" ? scope : effectName(scope)} deliveries of ${tenant}`;
 }
-
-/** The names of the scopes within a sentence. */
-export const scopeNames: Readonly<Record<PauseScope, string>> = {
-  all: "everything",
-  crm: "the CRM",
-  email: "the email",
-  slack: "Slack",
-};
 
 /** Returns the arguments of `ctl tenant` that end a pause: `resume acme --email`. */
 export function resumeCommand({ tenant, scope }: Pick<Pause, "tenant" | "scope">): string {

@@ -45,11 +45,11 @@ export function duplicateText(
 
 const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1_000]] as const;
 
-/** Returns the time between two posts in words: `4 minutes later`; `at the same time` below a second. Times are ISO 8601. */
+/** Returns the time between two posts in words: `4 minutes later`; `within a second`. Times are ISO 8601. */
 export function laterText(first: string, second: string): string {
   const ms = Date.parse(second) - Date.parse(first);
   const [unit, unitMs] = units.find(([, size]) => ms >= size) ?? [null, 1];
-  if (unit === null) return "at the same time";
+  if (unit === null) return "within a second";
   const count = Math.floor(ms / unitMs);
   return `${count} ${unit}${count === 1 ? "" : "s"} later`;
 }
@@ -58,8 +58,8 @@ const pageRows = 2_000;
 
 /**
  * Erases the `Idempotency-Key` and request id of logged posts in which one of them matches a pattern of
- * src/lead/person.ts, or, for `null`, may contain an address or a number. Returns the number of posts, which a dry run
- * only counts.
+ * src/lead/person.ts, or, for `null`, may contain an address or a number. Returns the number of refused ones, which a
+ * dry run only counts.
  */
 export async function erasePosts(
   pool: Pool,

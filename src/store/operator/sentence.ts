@@ -13,7 +13,7 @@ export type Piece = string | {
 export type Sentence = readonly Piece[];
 
 /** A caller's or an operator's text. */
-export const said = (value: string): Piece => ({ kind: "text", value });
+export const quoted = (value: string): Piece => ({ kind: "text", value });
 export const timeAt = (value: string): Piece => ({ kind: "time", value });
 export const eventId = (value: string): Piece => ({ kind: "event", value });
 export const collisionId = (value: string): Piece => ({ kind: "collision", value });
@@ -49,5 +49,5 @@ export function reasonMeaning(reason: string): string | null {
 /** Returns a reason with its meaning. */
 export function reasonSentence(reason: string): Sentence {
   const meaning = reasonMeaning(reason);
-  return sentence(said(reason), meaning !== null && `: ${meaning}`);
+  return sentence(quoted(reason), meaning !== null && `: ${meaning}`);
 }

@@ -1,12 +1,12 @@
-/** Tells what happened to an event, for `ctl` and the console. */
+/** Reports what happened to an event, for `ctl` and the console. */
 
 import { pausedReason } from "../delivery/effects.ts";
 import type { BoundedCount } from "./admin_pool.ts";
 import type { AuditEntry } from "./audit.ts";
 import { effectName, type ShownEffect } from "./event_effects.ts";
-import { type Attempt, collisionsMax, shownStatus, type StoredEvent } from "./events.ts";
+import { type Attempt, collisionsMax, endedAt, shownStatus, type StoredEvent } from "./events.ts";
 import { type DuplicatePost, duplicatesMax, duplicateText } from "./post_log.ts";
-import { collisionId, eventId, reasonSentence, said, type Sentence, sentence, timeAt } from "./sentence.ts";
+import { collisionId, eventId, quoted, reasonSentence, type Sentence, sentence, timeAt } from "./sentence.ts";
 
 export interface TimelineEntry {
   /** ISO 8601, UTC. */
@@ -63,7 +63,7 @@ export function timelineOf(
 
 function receivedEntry(event: StoredEvent): TimelineEntry {
   const { acceptedFrom: from, submission, flags } = event;
-  const source = ["From ", said(event.source), ` with key ${event.keyId}; `];
+  const source = ["From ", quoted(event.source), ` with key ${event.keyId}; `];
   const flagged = flags.length > 0 && ` ${flags.length} ${flags.length === 1 ? "flag" : "flags"}.`;
   const entry = { at: event.receivedAt, tone: "good" } as const;
   if (from !== null) {
@@ -81,7 +81,7 @@ function receivedEntry(event: StoredEvent): TimelineEntry {
   const stored = submission === null || submission.verdict === "clean"
     ? "event and delivery record were stored in one transaction."
     : `it was held as ${submission.verdict}, without a delivery record.`;
-  const text = sentence(...source, `${stored} Only then did the caller receive accepted.`, flagged);
+  const text = sentence(...source, `${stored} The caller received accepted after that.`, flagged);
   return { ...entry, title: ["Received and committed"], text };
 }
 
@@ -105,7 +105,7 @@ function duplicateEntry(post: DuplicatePost, event: StoredEvent): TimelineEntry 
     at: post.at,
     tone: null,
     title: ["Duplicate"],
-    text: [said(duplicateText(post, event)), "; the caller received this event's id"],
+    text: [quoted(duplicateText(post, event)), "; the caller received this event's id"],
   };
 }
 
@@ -119,11 +119,11 @@ const outcomeTexts: Readonly<
 };
 
 function attemptEntry(attempt: Attempt): TimelineEntry {
-  const { number, at, outcome, reason, durationMs, spent } = attempt;
+  const { number, outcome, reason, durationMs, spent } = attempt;
   const { tone, text } = outcomeTexts[outcome as keyof typeof outcomeTexts];
   const status = shownStatus(attempt);
   return {
-    at,
+    at: endedAt(attempt),
     tone,
     title: [`Attempt ${number}: ${outcome}`],
     text: sentence(
@@ -138,7 +138,7 @@ function attemptEntry(attempt: Attempt): TimelineEntry {
 
 /** Returns an effect's name, with its recipient while the route has not changed since. */
 export function effectTitle({ effect, target }: ShownEffect): Sentence {
-  return sentence(effectName(effect), target !== null && [" to ", said(target)]);
+  return sentence(effectName(effect), target !== null && [" to ", quoted(target)]);
 }
 
 /** Returns what is known of an effect besides its name, for after the word for its state; starts with a space. */
@@ -147,7 +147,7 @@ export function effectSentence(effect: ShownEffect): Sentence {
   const isMarked = state === "marked";
   const marked = markedBy === null || markedBy === ""
     ? ["as done, because the log shows that it was done before the database was restored"]
-    : ["as done by ", said(markedBy), ", nothing was sent"];
+    : ["as done by ", quoted(markedBy), ", nothing was sent"];
   const time = state === "busy" && busyUntil !== null
     ? ["until ", timeAt(busyUntil), " at the latest"]
     : settledAt !== null && [timeAt(settledAt)];
@@ -190,7 +190,7 @@ function effectEntries(effect: ShownEffect): TimelineEntry[] {
 /** Returns who did it: a name, or what stands for one. */
 function operatorOf({ actor, claimed }: AuditEntry): Sentence {
   if (actor.startsWith("digest ")) return ["a link in a digest"];
-  return [said(claimed ?? actor)];
+  return [quoted(claimed ?? actor)];
 }
 
 // The words before and after the operator's name; an action that is not listed is shown by its name.
@@ -224,7 +224,11 @@ function auditEntries(entry: AuditEntry, { removed }: StoredEvent): TimelineEntr
     at,
     tone: null,
     title: sentence(before, operatorOf(entry), after),
-    text: sentence("With ", said(actor), pairs.length > 0 && [": ", said(pairs.join(", ").slice(0, 200))]),
+    text: sentence(
+      "With ",
+      quoted(actor),
+      pairs.length > 0 && [": ", quoted(pairs.join(", ").slice(0, 200))],
+    ),
   }];
 }
 
@@ -288,7 +292,7 @@ export function nextStep(
     case "erased":
       return ["Its content was erased before delivery. Nothing is sent."];
     case "marked":
-      return ["An operator marked it as done. Nothing was sent."];
+      return ["An operator marked it as done. Nothing was sent then."];
     case "delivered": {
       const last = delivery.attempts.findLast(({ outcome }) => outcome === "delivered");
       if (last === undefined) return ["Delivered to the actions tier."];

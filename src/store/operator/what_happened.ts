@@ -1,8 +1,8 @@
-/** Tells in a sentence what happened to a post, the same in `ctl` and the console. */
+/** Reports in a sentence what happened to a post, the same in `ctl` and the console. */
 
 import type { ListedCollision } from "./collisions.ts";
 import { effectName, type ShownEffect } from "./event_effects.ts";
-import { removalKind, type StoredEvent } from "./events.ts";
+import { endedAt, removalKind, type StoredEvent } from "./events.ts";
 import type { Found, FoundPosts } from "./find.ts";
 import { laterText } from "./post_log.ts";
 import { crmWaitTexts } from "./route_states.ts";
@@ -48,7 +48,7 @@ function deliveryText(
     case "delivered": {
       if (sandbox) return "not sent: sandbox";
       const attempt = delivery.attempts.find(({ outcome }) => outcome === "delivered");
-      return `delivered${attempt === undefined ? "" : ` ${laterText(receivedAt, attempt.at)}`}${to}`;
+      return `delivered${attempt === undefined ? "" : ` ${laterText(receivedAt, endedAt(attempt))}`}${to}`;
     }
     case "pending": {
       const reason = delivery.reason === null ? "" : ` (${crmWaitTexts[delivery.reason] ?? delivery.reason})`;
@@ -62,7 +62,7 @@ function deliveryText(
       }${delivery.reason === null ? "" : ` (${delivery.reason})`}${sent}`;
     case "marked": {
       const by = effects.find(({ markedBy }) => markedBy)?.markedBy ?? "an operator";
-      return `marked as done by ${by}, nothing was sent`;
+      return `marked as done by ${by}, nothing was sent then${sent}`;
     }
     case "erased":
       return "removed before delivery";

@@ -40,7 +40,8 @@ async function testLook(): Promise<void> {
     "/tenants/idle",
     `/collisions/${collision}`,
     "/leads/nosuchevent",
-    "/leads?id=nosuchevent",
+    "/leads?email=503-555-0100",
+    "/find?q=503-555-0100",
     "/audit?tenant=acme&subject=nobody",
     "/leads?since=yesterday",
   ];

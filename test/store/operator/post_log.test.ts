@@ -16,7 +16,7 @@ test("a duplicate is described by its distance, its sender and what was the same
     [
       event,
       { at: "2026-03-01T10:00:00.400Z" },
-      "posted at the same time with the same Idempotency-Key (request id r)",
+      "posted within a second with the same Idempotency-Key (request id r)",
     ],
     [
       event,
