@@ -112,6 +112,7 @@ test("dead show prints the payload verbatim with every attempt", async () => {
     received_at,
     flags: ["extra_fields_preserved"],
     idempotency_key: "k1",
+    request_id: null,
     reason: "crm failed_400",
     lead: ordinaryLead,
     raw,

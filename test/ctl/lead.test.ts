@@ -32,6 +32,7 @@ test("lead show --json prints the whole event", async () => {
     received_at,
     flags: ["phone_unnormalized", "extra_fields_preserved"],
     idempotency_key: "acme:1",
+    request_id: null,
     lead: ordinaryLead,
     extra: { note: "\0" },
     raw,

@@ -35,13 +35,13 @@ test("tenant pause and resume change each pause once, say what they found, and a
   assert.match(first.since, isoMs);
   assert.match(
     await text("pause", "acme"),
-    /^Nothing was changed: deliveries to acme have been paused since [\d-]+ [\d:]+ UTC \(until Monday\)\.$/,
+    /^Nothing was changed: all deliveries of acme have been paused since [\d-]+ [\d:]+ UTC \(until Monday\)\.$/,
   );
   const [renamed] = (await tenant("pause", "acme", "--reason", "until Tuesday")).paused;
   assert.deepEqual(renamed, { ...first, reason: "until Tuesday" });
   assert.match(
     await text("pause", "acme", "--email", "--slack"),
-    /^Deliveries to the email of acme are paused since .*; ctl tenant resume acme --email sends what waits\.\nDeliveries to Slack of acme are paused/,
+    /^Paused since .*: Email deliveries of acme\. .*; ctl tenant resume acme --email sends what waits\.\nPaused since .*: Slack deliveries of acme/,
   );
   assert.deepEqual(await pausedOf("acme"), [
     { destination: "all", reason: "until Tuesday" },
@@ -52,7 +52,7 @@ test("tenant pause and resume change each pause once, say what they found, and a
   await sql`insert into outbox (event_id, tenant_id, due_at) select 'waits', id, now() from tenant`;
   assert.match(
     await text("resume", "acme", "--slack"),
-    /^Deliveries to Slack of acme are resumed; nothing waited\.\nStill paused: acme, since .* \(until Tuesday\); ctl tenant resume acme\nStill paused: the email of acme/,
+    /^Resumed: Slack deliveries of acme; nothing waited\.\nStill paused: all deliveries of acme, since .* \(until Tuesday\); ctl tenant resume acme\nStill paused: Email deliveries of acme/,
   );
   const { resumed, paused } = await tenant("resume", "acme");
   assert.deepEqual(resumed, [{ ...renamed, unchanged: false }]);
@@ -103,6 +103,6 @@ test("disabling a tenant names the pause, and the doctor lists pauses without a 
   assert.equal(found.state, "ok");
   assert.match(
     found.text,
-    /^the CRM of acme: paused since .* \(migration\), 0 events waiting; ctl tenant resume acme --crm$/,
+    /^CRM deliveries of acme: paused since .* \(migration\), 0 events waiting; ctl tenant resume acme --crm$/,
   );
 });

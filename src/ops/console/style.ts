@@ -139,6 +139,8 @@ svg .oldest { stroke: var(--accepted); } svg .died { stroke: var(--bad); }
 svg .grid { stroke: var(--line); stroke-width: 1; }
 summary { cursor: pointer; color: var(--accent); padding: .2rem 0; }
 details.ask > summary { font-weight: 600; }
+/* Above the padding of the link in the same cell. */
+td > details { position: relative; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 .sides > * { min-width: 0; }
 @media (min-width: 900px) { td .badge:not(.long) { white-space: nowrap; } }

@@ -71,12 +71,13 @@ export function looksLike(typed: string, wanted: Wanted): Markup {
 // A page's form has fewer fields.
 const fieldsMax = 20;
 
-/** Returns the error for an invalid parameter; on a page with filters, with a form of all that was typed. */
+/** Returns the error for an invalid parameter; on a page with filters, with a form of all usable parameters. */
 export function invalidRequest(
   { parameter, message, value }: InvalidParameter,
   { exchange: { method, path }, query }: Pick<Context, "exchange" | "query">,
 ): RefusedPage {
-  const typed = [...new URLSearchParams(query)].slice(0, fieldsMax);
+  const typed = [...new URLSearchParams(query)]
+    .filter(([name]) => name !== parameter || value !== null).slice(0, fieldsMax);
   return new RefusedPage(
     400,
     "Invalid request",
