@@ -109,7 +109,7 @@ by themselves stay paused.`,
           ...changes.map((change) => {
             const subject = pauseSubject({ tenant, ...change });
             return change.isUnchanged
-              ? `Nothing was changed: ${subject} are not paused.`
+              ? `Nothing was changed: ${subject} were not paused.`
               : `Resumed: ${subject}; ${waitedText(before.filter(({ scope }) => scope === change.scope))}.`;
           }),
           ...left.map((one) =>

@@ -59,7 +59,7 @@ test("tenant pause and resume change each pause once, say what they found, and a
   assert.deepEqual(paused.map((one: { destination: string }) => one.destination), ["email"]);
   assert.match(
     await text("resume", "acme"),
-    /^Nothing was changed: deliveries to acme are not paused\.\nStill paused/,
+    /^Nothing was changed: all deliveries of acme were not paused\.\nStill paused/,
   );
   await tenant("resume", "acme", "--crm", "--email");
   assert.deepEqual(await pausedOf("acme"), []);

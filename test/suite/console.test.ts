@@ -124,7 +124,7 @@ test("an invalid query answers a 400 page that names the fault", async () => {
     const { status, text } = await stage.get(path);
     assert.equal(status, 400, path);
     assert.match(text, /Invalid request/);
-    assert.doesNotMatch(text, /name="tenat"|%zz/, "what cannot be used is not offered again");
+    assert.doesNotMatch(text, /name="tenat"/, "what cannot be used is not offered again");
   }
 });
 
