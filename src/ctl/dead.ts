@@ -16,7 +16,7 @@ import { requireYes, yesOption } from "./confirm.ts";
 import { contentJson, eventText, readRecords } from "./event_text.ts";
 import { listCommand, optionalTenantId } from "./list.ts";
 import { boundedText, counted, firstOf, shortTime } from "./terminal.ts";
-import { parseChoice, parseTime } from "./values.ts";
+import { parseChoice, parseEventId, parseEventIds, parseTime } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 /** The options that select dead letters, apart from `--tenant`. */
@@ -80,7 +80,7 @@ const show: Command = {
   positionals: ["EVENT_ID"],
   summary: "Show a dead letter with its content and every attempt",
   prepare: (input) => async (pool) => {
-    const id = input.first;
+    const id = parseEventId(input.first);
     const [event] = await readEvents(pool, [id]);
     if (event?.delivery.state !== "dead") throw new Refused(notDead([[id, event ?? null]]));
     const { diedAt, reason, attempts } = event.delivery;
@@ -119,15 +119,15 @@ and asks on the terminal; without a terminal, it needs --yes. It works in batche
 run it again: replayed letters are no longer dead, so two operators never replay one twice.
 --json prints {"replayed":[ids],"dry_run":false}, with the ids sorted.`,
   prepare(input) {
-    const ids = [...new Set(input.positionals)].sort();
     const all = input.has("all");
     const isDryRun = input.has("dry-run");
-    if (all && ids.length > 0) throw new UsageError("--all cannot be combined with EVENT_ID");
-    if (!all && ids.length === 0) throw new UsageError("EVENT_ID or --all is required");
+    if (all && input.positionals.length > 0) throw new UsageError("--all cannot be combined with EVENT_ID");
+    if (!all && input.positionals.length === 0) throw new UsageError("EVENT_ID or --all is required");
     const given = ["tenant", ...Object.keys(filterOptions)].filter((name) =>
       input.option(name) !== undefined
     );
     if (!all && given.length > 0) throw new UsageError(`--${given[0]} requires --all`);
+    const ids = parseEventIds(input.positionals).sort();
     const filter = parseFilter(input);
     return async (pool) => {
       if (!all) return replayReply(await replayIds(pool, ids, isDryRun), isDryRun);
@@ -152,7 +152,7 @@ const markDone: Command = {
 already has. Nothing is sent: the event's state is then marked, not delivered, and ctl lead show and the
 console say who marked it. If an id is not dead, nothing is changed and the message names the id.`,
   prepare(input) {
-    const ids = [...new Set(input.positionals)].sort();
+    const ids = parseEventIds(input.positionals).sort();
     return async (pool) => {
       await requireDead(pool, ids, "nothing was changed");
       const settled = await settleDeadAsDone(pool, ids);

@@ -14,9 +14,9 @@ import {
 import { erasePosts } from "#src/store/operator/post_log.ts";
 import type { Pool } from "#src/store/pool.ts";
 import { counted, firstOf } from "./terminal.ts";
+import { parseEventId } from "./values.ts";
 import { type Command, type Input, Refused, type Reply, UsageError } from "./command.ts";
 
-const idLengthMax = 100;
 // A round repeats if a collision arrived between reading the event's collisions and erasing the event.
 const roundsMax = 100;
 // Sorts after every id, because ids are hexadecimal.
@@ -76,14 +76,9 @@ ctl restored erases it again.`,
     const given = ["email", "phone", "event"].filter((name) => input.option(name) !== undefined);
     if (given.length !== 1) throw new UsageError("Give exactly one of --email, --phone and --event");
     const isDryRun = input.has("dry-run");
-    const eventId = input.option("event");
-    if (eventId !== undefined) {
-      // The message does not echo the text, which could be an address pasted by mistake.
-      if (!/^[0-9a-z]+$/.test(eventId) || eventId.length > idLengthMax) {
-        throw new UsageError("--event must be an event id, as shown by ctl lead list");
-      }
-      return (pool) => eraseOne(pool, eventId, isDryRun);
-    }
+    const text = input.option("event");
+    const eventId = text === undefined ? text : parseEventId(text, "--event");
+    if (eventId !== undefined) return (pool) => eraseOne(pool, eventId, isDryRun);
     const person = parsePerson(input);
     return (pool) => erasePerson(pool, person, isDryRun);
   },

@@ -24,7 +24,7 @@ import { type Command, type Input, Refused, UsageError } from "./command.ts";
 import { requireYes, yesOption } from "./confirm.ts";
 import { listCommand, requireTenant } from "./list.ts";
 import { boundedText, counted, shortTime } from "./terminal.ts";
-import { parseCount } from "./values.ts";
+import { parseCount, parseEventId, parseEventIds } from "./values.ts";
 import { snakeCased } from "#src/store/operator/snake_case.ts";
 
 // The threshold is a percentage.
@@ -251,7 +251,7 @@ you confirm it on the terminal; without a terminal, --yes is required. If an ID 
 it, and the others are released. The audit log records who released them.
 --json prints {"released":[ids]}.`,
   prepare(input) {
-    const ids = [...new Set(input.positionals)];
+    const ids = parseEventIds(input.positionals, "SUBMISSION_ID");
     return async (pool) => {
       if (ids.length > 1) {
         await requireYes(
@@ -284,13 +284,16 @@ const dismiss: Command = {
   notes:
     `You can still find, show and release them. The audit log records who dismissed them. A submission that
 is already reviewed does not change.`,
-  prepare: ({ positionals: ids }) => async (pool) => {
-    for (const id of ids) {
-      const outcome = await dismissSubmission(pool, id, null);
-      // An earlier review already removed the submission from the list.
-      if (outcome !== "dismissed" && outcome !== "already") throw new Refused(releaseRefusals[outcome](id));
-    }
-    return { json: { submission_ids: ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
+  prepare: ({ positionals }) => {
+    const ids = parseEventIds(positionals, "SUBMISSION_ID");
+    return async (pool) => {
+      for (const id of ids) {
+        const outcome = await dismissSubmission(pool, id, null);
+        // An earlier review already removed the submission from the list.
+        if (outcome !== "dismissed" && outcome !== "already") throw new Refused(releaseRefusals[outcome](id));
+      }
+      return { json: { submission_ids: ids, dismissed: true }, text: `Dismissed ${ids.join(", ")}.` };
+    };
   },
 };
 
@@ -309,7 +312,7 @@ const spam: Command = {
   notes: `The spam filter learns from the report, as it does from releases and dismissals. The submission's
 delivery is not affected. FORMS_SPAM_LEARN=off turns learning off.`,
   prepare(input) {
-    const id = input.first;
+    const id = parseEventId(input.first, "SUBMISSION_ID");
     const isSpam = !input.has("undo");
     return async (pool) => {
       const mark = await markSpam(pool, id, { isSpam, operator: null });

@@ -5,7 +5,7 @@ import { eventJson, eventText, formatTime, readRecords } from "./event_text.ts";
 import { listCommand } from "./list.ts";
 import { dryRun } from "./route_test_command.ts";
 import { safe } from "./terminal.ts";
-import { parseTime } from "./values.ts";
+import { parseEventId, parseEventIds, parseTime } from "./values.ts";
 import { effectName, sendAgain, type SentAgain } from "#src/store/operator/event_effects.ts";
 import { listLeads, readEvents, type StoredEvent, summaryJson } from "#src/store/operator/events.ts";
 import type { Pool } from "#src/store/pool.ts";
@@ -56,26 +56,28 @@ reason is why it waits), sending, delivered, marked (an operator marked it as do
 dead, with its last 50 attempts in order. An attempt that was not spent does not count towards the
 maximum, after which an event is dead. With several ids, --json prints an array in the order given. If
 any of them does not exist, nothing is shown.`,
-  prepare: (input) => async (pool) => {
-    const ids = input.positionals;
-    const events = await readEvents(pool, ids);
-    const stored = events.filter((event) => event !== null);
-    if (stored.length < ids.length) {
-      const missing = ids.filter((_, index) => events[index] === null);
-      throw new Refused(
-        `There is no event ${[...new Set(missing)].join(", ")}; see ctl lead list`,
-      );
-    }
-    const shown = await Promise.all((await readRecords(pool, stored)).map(async (record) => {
-      const sent = input.has("sent") ? await renderSent(pool, context, record.event) : null;
+  prepare(input) {
+    const ids = parseEventIds(input.positionals);
+    return async (pool) => {
+      const events = await readEvents(pool, ids);
+      const stored = events.filter((event) => event !== null);
+      if (stored.length < ids.length) {
+        const missing = ids.filter((_, index) => events[index] === null);
+        throw new Refused(
+          `There is no event ${missing.join(", ")}; see ctl lead list`,
+        );
+      }
+      const shown = await Promise.all((await readRecords(pool, stored)).map(async (record) => {
+        const sent = input.has("sent") ? await renderSent(pool, context, record.event) : null;
+        return {
+          json: { ...eventJson(record), ...(sent === null ? {} : { sent: sent.json }) },
+          text: [eventText(record), ...(sent === null ? [] : [`What is sent\n${sent.text}`])].join("\n\n"),
+        };
+      }));
       return {
-        json: { ...eventJson(record), ...(sent === null ? {} : { sent: sent.json }) },
-        text: [eventText(record), ...(sent === null ? [] : [`What is sent\n${sent.text}`])].join("\n\n"),
+        json: ids.length === 1 ? shown[0]?.json : shown.map(({ json }) => json),
+        text: shown.map(({ text }) => text).join(`\n\n${"-".repeat(72)}\n\n`),
       };
-    }));
-    return {
-      json: ids.length === 1 ? shown[0]?.json : shown.map(({ json }) => json),
-      text: shown.map(({ text }) => text).join(`\n\n${"-".repeat(72)}\n\n`),
     };
   },
 });
@@ -107,7 +109,7 @@ the repeat. With --effect, the other effects are not repeated. If the actions ti
 becomes a dead letter at once. Events that are waiting, being sent, dead, held or erased cannot be
 sent again, nor can those of a sandbox tenant.`,
   prepare(input) {
-    const id = input.first;
+    const id = parseEventId(input.first);
     const effect = input.option("effect") ?? null;
     if (effect !== null && !/^[a-z]{1,20}$/.test(effect)) {
       throw new UsageError("--effect must be a kind of destination, such as crm or email");

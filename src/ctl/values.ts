@@ -3,6 +3,7 @@
  * error, and is rejected before the first query.
  */
 
+import { readingsOf } from "#src/lead/identifier.ts";
 import { lineFault } from "#src/lead/text.ts";
 import { parseDurationMs, parseTime as parseIsoTime } from "#src/http/time_zone.ts";
 import { eventIdLength } from "#src/contract/event_id.ts";
@@ -66,13 +67,19 @@ export function parseId(text: string, listCommand: string): string {
 const eventIdPattern = new RegExp(`^[0-9a-f]{${eventIdLength}}$`);
 
 /** Parses the id of an event. */
-export function parseEventId(text: string): string {
-  if (!eventIdPattern.test(text)) {
-    throw new UsageError(
-      `EVENT_ID must be ${eventIdLength} digits 0-9 and letters a-f, as shown by ctl lead list: ${text}`,
-    );
-  }
-  return text;
+export function parseEventId(text: string, name = "EVENT_ID"): string {
+  if (eventIdPattern.test(text)) return text;
+  const readings = readingsOf(text);
+  // The message does not echo the text, which could be a key or an address.
+  const hint = typeof readings === "string"
+    ? readings
+    : `This looks like ${readings.looksLike}, which ctl find looks up`;
+  throw new UsageError(`${name} must be ${eventIdLength} digits 0-9 and letters a-f. ${hint}`);
+}
+
+/** Parses the ids of events, each once. */
+export function parseEventIds(texts: readonly string[], name?: string): string[] {
+  return [...new Set(texts)].map((text) => parseEventId(text, name));
 }
 
 /** Whether a text is a well-formed slug. */

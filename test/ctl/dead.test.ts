@@ -161,15 +161,16 @@ test("dead replay makes dead letters pending again, prints their ids in order an
 test("dead replay with an id that is not dead replays none and exits 1", async () => {
   const id = await dead(acme);
   const { event_id: waiting } = await accept(sql, acme);
-  const { code, stdout, stderr } = await runCtl(["dead", "replay", id, waiting, "nope", "--json"], on);
+  const unknown = id.replace(/^../, "00");
+  const { code, stdout, stderr } = await runCtl(["dead", "replay", id, waiting, unknown, "--json"], on);
   assert.equal(code, 1);
   assert.equal(stdout, "");
   assert.equal(
     stderr,
-    `Not dead: ${waiting} (pending), nope (no such event); ctl dead list shows dead letters; nothing was replayed\n`,
+    `Not dead: ${unknown} (no such event), ${waiting} (pending); ctl dead list shows dead letters; nothing was replayed\n`,
   );
   assert.equal((await show(id)).state, "dead");
-  assert.equal((await runCtl(["dead", "replay", "nope", "--dry-run"], on)).code, 1);
+  assert.equal((await runCtl(["dead", "replay", unknown, "--dry-run"], on)).code, 1);
 });
 
 /** Lets an event die `daysAgo` with a reason, and returns its id. */

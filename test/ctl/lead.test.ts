@@ -47,10 +47,11 @@ test("lead show --json prints the whole event", async () => {
 
 test("lead show with an unknown id names it and prints no event", async () => {
   const { event_id } = await accept(sql, acme);
-  const { code, stdout, stderr } = await runCtl(["lead", "show", event_id, "nope", "--json"], on);
+  const unknown = event_id.replace(/^../, "00");
+  const { code, stdout, stderr } = await runCtl(["lead", "show", event_id, unknown, "--json"], on);
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.equal(stderr, "There is no event nope; see ctl lead list\n");
+  assert.equal(stderr, `There is no event ${unknown}; see ctl lead list\n`);
 });
 
 test("lead show of a submission has submission in place of lead, and lead list has both kinds", async () => {
@@ -90,4 +91,20 @@ test("lead list --since lists leads received at or after that time", async () =>
   assert.equal((await ctl(["lead", "list", "--since", "1h", "--limit", "3"], on)).length, 3);
   assert.deepEqual(await ctl(["lead", "list", "--since", "2999-01-01"], on), []);
   assert.ok((await ctl(["lead", "list", "--since", "1970-01-01"], on)).length > 2);
+});
+
+test("an id of another shape is a usage error that says what it looks like, and an API key is not repeated", async () => {
+  const verbs = ["lead show", "lead return --undo", "dead show", "dead replay", "form release", "form spam"];
+  for (const verb of verbs) {
+    const { code, stderr } = await runCtl([...verb.split(" "), "415-555-0171"], on);
+    assert.equal(code, 2, verb);
+    assert.match(
+      stderr,
+      /ID must be 38 digits .* This looks like a phone number, which ctl find/,
+      verb,
+    );
+  }
+  const { key } = await ctl(["key", "issue", "acme", "--label", "pasted"], on);
+  const { code, stderr } = await runCtl(["lead", "show", key], on);
+  assert.deepEqual([code, stderr.includes(key)], [2, false]);
 });

@@ -76,7 +76,11 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   ["an erasure without a person", ["erase"], /Give exactly one of --email, --phone and --event/],
   ["an erasure with a verb", ["erase", "all", "--email", "a@b.co"], /Unexpected argument: all/],
   ["an erasure of an invalid address", ["erase", "--email", "us"], /--email must be an address with one @/],
-  ["an erasure of an invalid event id", ["erase", "--event", "a@b.co"], /--event must be an event id/],
+  [
+    "an erasure of an invalid event id",
+    ["erase", "--event", "a@b.co"],
+    /--event must be 38 digits .* This looks like an email address/,
+  ],
   ["a return without a reason", ["lead", "return", "0".repeat(38)], /Give either --reason or --undo/],
   [
     "a return for an unknown reason",
@@ -86,7 +90,7 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     "a return of what is no event id",
     ["lead", "return", "4711", "--undo"],
-    /EVENT_ID must be 38 digits 0-9 and letters a-f, as shown by ctl lead list: 4711/,
+    /EVENT_ID must be 38 digits 0-9 and letters a-f\. This looks like an Idempotency-Key/,
   ],
   [
     "a return undone with a note",
