@@ -91,3 +91,19 @@ test("resuming makes due what waits for it, also beside another failure, and not
   const [row] = await fixture.sql`select reason from outbox where event_id = 'a'`;
   assert.equal(row?.reason, null);
 });
+
+test("a suspension that begins during a resume does not stop it", async () => {
+  await set("pause", "email");
+  await fixture.sql`
+    insert into outbox (event_id, tenant_id, due_at, reason)
+    select 'f' || n, t.id, service_clock() + interval '1 hour', 'email waiting: paused'
+    from tenant as t, generate_series(1, 2500) as n where t.slug = ${tenant}`;
+  await set("resume", "email");
+  // As actions.settle_suspension ends the wake-up of events that wait for the CRM.
+  const [left] = await fixture.sql`select count(*)::int as n from actions.waking where is_resume`;
+  assert.equal(left?.n, 1);
+  for (let rounds = 0; rounds < 5; rounds++) await fixture.sql`select wake_waiting_events(1000)`;
+  const [late] = await fixture.sql`
+    select count(*)::int as n from outbox where event_id like 'f%' and due_at > service_clock()`;
+  assert.equal(late?.n, 0);
+});

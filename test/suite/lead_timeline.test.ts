@@ -162,6 +162,15 @@ test("a dead letter that is marked as done is never shown or counted as delivere
   assert.doesNotMatch((await stage.get("/leads?state=delivered")).text, new RegExp(id));
   assert.equal(fixture.crm.calls.length, calls);
   assert.match((await runCtl(["dead", "done", id], on)).stderr, /\(marked\)/, "not twice");
+  const reported = async () => {
+    await testEnv.sql`select roll_up_hours(100)`;
+    const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    const { json } = await stage.get(`/v1/report?since=${since}`);
+    return json.rows.reduce((sum: number, row: { delivered: number }) => sum + row.delivered, 0);
+  };
+  // Later, when the hour of the lead is final.
+  await testEnv.setClock(new Date(Date.now() + 2 * 3_600_000).toISOString());
+  const before = await reported();
   const [{ delivered } = { delivered: 0 }, ...others] = await testEnv.sql<{ delivered: number }[]>`
     select coalesce(sum(s.value::int), 0)::int as delivered
     from hour_figures(now() - interval '1 day', now() + interval '1 day') as h
@@ -176,6 +185,8 @@ test("a dead letter that is marked as done is never shown or counted as delivere
     peer: proxy,
   });
   await tells(id, /Sent again by bo/, /Attempt 3: delivered/, /CRM to localhost:\d+ done 201/);
+  assert.equal(await reported(), before + 1, "once it was sent, it counts as delivered");
+  await testEnv.setClock(null);
 });
 
 test("what is sent is rendered again with secrets masked, and says so when the actions process is down", async () => {

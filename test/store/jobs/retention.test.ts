@@ -95,6 +95,23 @@ test("logged posts are deleted after 30 days, at most 500 a run", async () => {
   assert.equal((await sql`select from post_log_day`).length, 0);
 });
 
+test("a run without old posts reads none of the log", async () => {
+  await setDay(0);
+  await sql`
+    insert into post_log (id, key_id, at, status, error)
+    select new_event_id(event_id_at(service_clock()), n), ${web}, service_clock(), 400, 'invalid_json'
+    from generate_series(1, 20000) as n`;
+  const reads = async () => {
+    await sql`select pg_stat_force_next_flush()`;
+    const [row] = await sql<{ count: number }[]>`
+      select (t.seq_tup_read + t.idx_tup_fetch)::int as count from pg_stat_user_tables as t where t.relname = 'post_log'`;
+    return row?.count ?? -1;
+  };
+  const before = await reads();
+  assert.equal((await sql`select expire_posts(500) as n`)[0]?.n, 0);
+  assert.ok(await reads() - before < 100, "rows read");
+});
+
 /** Returns which of the events still have their content. */
 async function haveContent(ids: readonly string[]): Promise<boolean[]> {
   const rows = await sql<{ event_id: string }[]>`
