@@ -110,7 +110,7 @@ grant select (
 
 -- effects_of and route_states return parts of the routes, which the service cannot read directly.
 grant execute on function
-  service_clock, event_id_at, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
+  service_clock, event_id_at, search_block, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
   accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_posts, add_minute_sample,
   fold_counts, roll_up_hours, expire_content, expire_posts, fill_search_entry,

@@ -186,7 +186,8 @@ function searchEntry({ lead, idempotency_key = null, request_id }: Row, sender?:
   return {
     phone: /^\+1.{10}$/.test(String(phone))
       ? phone
-      : String(phone ?? "").replace(/[^0-9]/g, "").replace(/^00/, "") || phone,
+      : String(phone ?? "").replace(/[^0-9]/g, "").replace(/^00/, "").replace(/^1?([2-9]\d{9})$/, "+1$1") ||
+        phone,
     email,
     last_name: fold(last_name),
     full_name: fold(sender === undefined ? `${rest.first_name} ${last_name}` : fullName),

@@ -70,12 +70,15 @@ create or replace function collision_ref(p_collision collision) returns text
 language sql stable
 as $$ select event_id_at(p_collision.first_at) || '-' || p_collision.id $$;
 
--- Returns a stored phone number as the search compares it (src/lead/phone.ts, searchedPhones): in E.164, else the digits.
+-- Returns a phone number as the search compares it (src/lead/phone.ts, searchedPhone): +1 and ten digits, or the digits of
+-- another number, or a text without digits as it is.
 create or replace function search_phone(p_phone text) returns text
 language sql immutable
 as $$
   select case
     when p_phone like '+1__________' then p_phone
-    else coalesce(nullif(regexp_replace(regexp_replace(p_phone, '[^0-9]', '', 'g'), '^00', ''), ''), p_phone)
+    when d.digits ~ '^1?[2-9][0-9]{9}$' then '+1' || right(d.digits, 10)
+    else coalesce(nullif(d.digits, ''), p_phone)
   end collate "C"
+  from (select regexp_replace(regexp_replace(p_phone, '[^0-9]', '', 'g'), '^00', '') as digits) as d
 $$;

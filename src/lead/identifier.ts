@@ -7,7 +7,7 @@ import { keyInText } from "../contract/api_key.ts";
 import { eventIdLength } from "../contract/event_id.ts";
 import { fields, fullNameLengthMax } from "../contract/fields.ts";
 import { splitName } from "./full_name.ts";
-import { searchedPhones } from "./phone.ts";
+import { searchedPhone } from "./phone.ts";
 import { isLongerThan, normalizeLine, withoutControls } from "./text.ts";
 
 /** The readings of a text, each as it is stored in the search's index. */
@@ -16,7 +16,8 @@ export interface Readings {
   readonly looksLike: string;
   /** The id of a lead or submission, or its beginning; `null` if the text has another shape. */
   readonly eventId: string | null;
-  readonly phones: readonly string[];
+  /** {@linkcode searchedPhone} */
+  readonly phone: string | null;
   readonly emails: readonly string[];
   /** Beginnings of a last name or a full name. */
   readonly names: readonly string[];
@@ -46,7 +47,7 @@ export function readingsOf(sent: string): Readings | string {
   const line = normalizeLine(text);
   const id = text.toLowerCase().replace(/(?:…|\.{3})$/, "");
   const eventId = eventIdPattern.test(id) ? id : null;
-  const phones = isPhone(text) ? searchedPhones(text) : [];
+  const phone = isPhone(text) ? searchedPhone(text) : null;
   const emails = line.includes("@") ? emailsOf(line) : [];
   return {
     looksLike: emails.length > 0
@@ -55,7 +56,7 @@ export function readingsOf(sent: string): Readings | string {
       ? "an event id"
       : requestIdPattern.test(id)
       ? "a request id"
-      : phones.length > 0
+      : phone !== null
       ? "a phone number"
       : eventId !== null
       ? "the beginning of an event id"
@@ -63,7 +64,7 @@ export function readingsOf(sent: string): Readings | string {
       ? "a name"
       : "an Idempotency-Key, an external_id or a request id",
     eventId,
-    phones,
+    phone,
     emails,
     names: emails.length === 0 ? namesOf(line) : [],
     ids: [...new Set([text, line])],

@@ -55,14 +55,13 @@ export function plainNumber(sent: string): string | null {
 }
 
 /**
- * Returns the forms in which the search may have indexed a number (search_phone in sql/): in E.164, or its digits if it was
- * stored as sent, or the text if it has no digits.
+ * Returns the form in which the search indexes a number (search_phone in sql/): `+1` and ten digits, or the digits of
+ * another number, or a text without digits as it is.
  */
-export function searchedPhones(text: string): string[] {
-  const e164 = toE164(text, "US");
+export function searchedPhone(text: string): string {
   const digits = withAsciiDigits(text).replace(/[^0-9]/g, "").replace(/^00/, "");
-  const ofE164 = e164 === null ? [] : [e164, e164.slice(1), e164.slice(2)];
-  return [...new Set([...ofE164, digits === "" ? text : digits])];
+  const [, national] = /^1?([2-9]\d{9})$/.exec(digits) ?? [];
+  return national === undefined ? digits || text : `+1${national}`;
 }
 
 /** Converts decimal digits in any script to ASCII. */

@@ -5,7 +5,7 @@ import { hash } from "node:crypto";
 import { eventIdLength } from "../contract/event_id.ts";
 import { fields, flagNames } from "../contract/fields.ts";
 import type { Handler } from "../http/exchange.ts";
-import { searchedPhones } from "../lead/phone.ts";
+import { searchedPhone } from "../lead/phone.ts";
 import { normalizeLine, withoutControls } from "../lead/text.ts";
 import { InvalidParameter, Parameters, requireTimeRange } from "./parameters.ts";
 import { jsonReply } from "./reply.ts";
@@ -103,7 +103,7 @@ export function readFilter(parameters: Parameters): SearchFilter {
     state: parameters.oneOf("state", states),
     since,
     until,
-    phones: phoneSpellings(parameters),
+    phone: phoneParameter(parameters),
     emails: emailSpellings(parameters),
     lastName: normalizedLine(parameters, "last_name", fields.last_name.lengthMax),
   };
@@ -129,16 +129,14 @@ function emailSpellings(parameters: Parameters): string[] {
   return sent === undefined ? [] : [...new Set([sent, sent.replaceAll(" ", "+")])];
 }
 
-/** Returns the spellings under which a number could be indexed. */
-function phoneSpellings(parameters: Parameters): string[] {
+function phoneParameter(parameters: Parameters): string | null {
   const sent = parameters.text("phone");
-  if (sent === null) return [];
-  // An unescaped plus sign arrives as a space.
-  const text = withoutControls(/^ \d/.test(sent) ? `+${sent.slice(1)}` : sent);
+  if (sent === null) return null;
+  const text = withoutControls(sent);
   if (text === "" || [...text].length > fields.phone.lengthMax) {
     throw new InvalidParameter("phone", `It must have 1 to ${fields.phone.lengthMax} characters`);
   }
-  return searchedPhones(text);
+  return searchedPhone(text);
 }
 
 /** Serializes an event; `lead` and `extra` are embedded as stored, so that they keep every digit. */

@@ -41,7 +41,7 @@ const serviceCalls = words(`
   public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_search_entry
   public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
   public.learn_spam public.oldest_waiting public.open_checkout public.pauses public.release_held_link
-  public.roll_up_hours public.route_states public.service_clock
+  public.roll_up_hours public.route_states public.search_block public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);
 const actionsCalls = words(`
   actions.begin_digest actions.begin_effects actions.begin_token actions.routes_of actions.save_progress
@@ -55,6 +55,7 @@ const readers = [
   "hour_figures",
   "is_unreviewed",
   "oldest_waiting",
+  "search_block",
   "service_clock",
 ];
 

@@ -98,12 +98,12 @@ export async function find(
 }
 
 /** Returns the newest refs with one of the readings, at most `foundMax` + 1. */
-async function findRefs(pool: Pool, { eventId, phones, emails, names, ids }: Readings): Promise<string[]> {
+async function findRefs(pool: Pool, { eventId, phone, emails, names, ids }: Readings): Promise<string[]> {
   const span = await readSpan(pool);
   if (span === null) return [];
   const rows = await runSearch(pool, (sql) => {
     const entries = matchingEntries(sql, [
-      ...equalsAny(sql, "phone", phones),
+      ...equalsAny(sql, "phone", phone === null ? [] : [phone]),
       ...equalsAny(sql, "email", emails),
       ...startsWithAny(sql, "last_name", names),
       ...startsWithAny(sql, "full_name", names),

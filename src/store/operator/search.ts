@@ -38,8 +38,8 @@ export interface SearchFilter {
   readonly since: string | null;
   /** Selects events received before this time; ISO 8601, UTC. */
   readonly until: string | null;
-  /** Selects events with any of these numbers, as in `search_entry`; an empty list selects all. */
-  readonly phones: readonly string[];
+  /** A number, as in `search_entry`. */
+  readonly phone: string | null;
   /** Selects events with any of these addresses, in lower case; an empty list selects all. */
   readonly emails: readonly string[];
   /** A prefix of the last name, in upper or lower case. */
@@ -63,7 +63,7 @@ export async function searchEvents(
   filter: SearchFilter,
   { before, limit }: { readonly before: string | null; readonly limit: number },
 ): Promise<SearchPage> {
-  const isOfPerson = filter.phones.length > 0 || filter.emails.length > 0 || filter.lastName !== null;
+  const isOfPerson = filter.phone !== null || filter.emails.length > 0 || filter.lastName !== null;
   if (isOfPerson && before === null) await indexNewest(pool);
   const scope = await resolve(pool, filter);
   if (scope === null) return { eventIds: [], before: null };
@@ -141,7 +141,8 @@ function statement(sql: Sql, query: Query, span: Span): Fragment {
       from unnest(${keyIds}::int[]) as k (id)
       cross join lateral (
         select e.event_id from event as e
-        where (e.key_id, e.event_id) >= (k.id, ${span.from}) and (e.key_id, e.event_id) < (k.id, ${span.to}) and ${where}
+        where (e.key_id, e.event_id) >= (k.id, ${span.from}) and (e.key_id, e.event_id) < (k.id, ${span.to})
+          and ${conditions(sql, { ...query, keyIds: null })}
         order by e.key_id desc, e.event_id desc limit ${rows}
       ) as e
       order by e.event_id desc limit ${rows}`;
@@ -151,9 +152,9 @@ function statement(sql: Sql, query: Query, span: Span): Fragment {
 }
 
 /** Returns alternative conditions on row `e` of `search_entry`, which combine all filters by person. */
-function personConditions(sql: Sql, { phones, emails, lastName }: SearchFilter): Fragment[] {
+function personConditions(sql: Sql, { phone, emails, lastName }: SearchFilter): Fragment[] {
   const filters = [
-    equalsAny(sql, "phone", phones),
+    equalsAny(sql, "phone", phone === null ? [] : [phone]),
     equalsAny(sql, "email", emails),
     startsWithAny(sql, "last_name", lastName === null ? [] : nameSpellings(lastName)),
   ].filter((alternatives) => alternatives.length > 0);

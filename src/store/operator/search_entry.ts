@@ -42,18 +42,20 @@ export interface Span {
   readonly to: string;
 }
 
-/** The length of the prefix that the refs of a block share: 5 of the time's 14 hex digits, which is 19 hours. */
-const blockLength = 5;
+/** Returns the number of a ref's block, like search_block in sql/. */
+const blockOf = (ref: string) => Number.parseInt(ref.slice(0, 6), 16) >> 5;
 
-/** Returns the blocks that a span touches, newest first. */
-function blocksOf({ from, to }: Span): string[] {
-  const blockNumber = (ref: string) =>
-    Number.parseInt(ref.slice(0, blockLength).padEnd(blockLength, "0"), 16);
-  const [first, last] = [blockNumber(from), blockNumber(to)];
-  return Array.from(
-    { length: Math.max(0, last - first + 1) },
-    (_, index) => (last - index).toString(16).padStart(blockLength, "0"),
-  );
+/**
+ * Returns the numbers of the first and last blocks of the parts in which a span is read, newest first. Each part has twice
+ * as many blocks as the one before: common values are found in a few blocks, rare ones in a few parts.
+ */
+function partsOf({ from, to }: Span): { readonly firsts: number[]; readonly lasts: number[] } {
+  const parts = { firsts: [] as number[], lasts: [] as number[] };
+  for (let [last, size] = [blockOf(to), 1]; last >= blockOf(from); last -= size, size *= 2) {
+    parts.firsts.push(Math.max(last - size + 1, blockOf(from)));
+    parts.lasts.push(last);
+  }
+  return parts;
 }
 
 /** Returns conditions on row `e` of `search_entry`, each served by one index: the column equals one of the values. */
@@ -68,15 +70,26 @@ export const startsWithAny = (sql: Sql, column: string, prefixes: readonly strin
   );
 
 /**
- * Returns a table `m` of the refs in a span that satisfy any of the conditions, newest first. Its nested loop reads the
- * blocks from the newest until the statement has enough rows, so the statement must not sort them again.
+ * Returns a table `m` of the refs in a span that satisfy any of the conditions, newest first. Its nested loop reads parts of
+ * the span until the statement has enough rows, so the statement must not sort them again. Only the sorted refs are compared
+ * with the span, and `offset 0` keeps it so: otherwise, a generic plan reads the primary key's whole range.
  */
 export function matchingEntries(sql: Sql, conditions: readonly Fragment[], span: Span): Fragment {
-  const parts = conditions.map((condition) =>
+  const alternatives = conditions.map((condition) =>
     sql`select e.ref from search_entry as e
-      where left(e.ref, 5) = b.block and ${condition} and e.ref >= ${span.from} and e.ref < ${span.to}`
+      where search_block(e.ref) = any (b.blocks) and ${condition}`
   );
-  const union = parts.slice(1).reduce((whole, part) => sql`${whole} union ${part}`, parts[0] as Fragment);
-  return sql`unnest(${blocksOf(span)}::text[]) as b (block)
-    cross join lateral (select u.ref from (${union}) as u order by u.ref desc offset 0) as m`;
+  const union = alternatives.slice(1).reduce(
+    (all, one) => sql`${all} union ${one}`,
+    alternatives[0] as Fragment,
+  );
+  const { firsts, lasts } = partsOf(span);
+  return sql`unnest(${firsts}::int[], ${lasts}::int[]) as p (first, last)
+    cross join lateral (
+      select array(select generate_series(p.first, p.last)) as blocks offset 0
+    ) as b
+    cross join lateral (
+      select s.ref from (select u.ref from (${union}) as u order by u.ref desc offset 0) as s
+      where s.ref >= ${span.from} and s.ref < ${span.to}
+    ) as m`;
 }

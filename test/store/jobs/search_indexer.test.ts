@@ -36,12 +36,12 @@ async function accept(...leads: readonly Record<string, string>[]): Promise<stri
 async function found(filters: readonly Partial<SearchFilter>[] = byAda): Promise<(readonly string[])[]> {
   const any = { tenant: null, source: null, kind: null, flag: null, state: null, since: null, until: null };
   return await Promise.all(filters.map(async (filter) => {
-    const wanted = { ...any, phones: [], emails: [], lastName: null, ...filter };
+    const wanted = { ...any, phone: null, emails: [], lastName: null, ...filter };
     return (await searchEvents(pool, wanted, { before: null, limit: 50 })).eventIds;
   }));
 }
 
-const byAda = [{ phones: [ada.phone] }, { emails: [ada.email] }, { lastName: "Lovel" }];
+const byAda = [{ phone: ada.phone }, { emails: [ada.email] }, { lastName: "Lovel" }];
 
 /** Returns the event ids in `search_entry`. */
 async function filed(): Promise<string[]> {

@@ -19,7 +19,7 @@ const anyEvent: SearchFilter = {
   state: null,
   since: null,
   until: null,
-  phones: [],
+  phone: null,
   emails: [],
   lastName: null,
 };
@@ -139,7 +139,7 @@ async function everything(question: Partial<SearchFilter>): Promise<string[]> {
     (filter.state === null || row.state === filter.state) &&
     (filter.since === null || row.at >= new Date(filter.since)) &&
     (filter.until === null || row.at < new Date(filter.until)) &&
-    (filter.phones.length === 0 || filter.phones.includes(row.phone)) &&
+    (filter.phone === null || row.phone === filter.phone) &&
     (filter.emails.length === 0 || filter.emails.some((email) => row.email === email)) &&
     (name === undefined || row.name.toLowerCase().startsWith(name))
   ).map(({ id }) => id);
@@ -159,7 +159,7 @@ const choices: { readonly [name in keyof SearchFilter]: readonly SearchFilter[na
     new Date(newestAt - 3_600_000).toISOString(),
     new Date(newestAt - 30 * 86_400_000).toISOString(),
   ],
-  phones: [["+15550000000"], ["+15550000123"], ["+15550000123", "+15550000125"], ["nobody"]],
+  phone: ["+15550000000", "+15550000123", "nobody"],
   emails: [["user77@example.com"], ["user78@example.com", "user79@example.com"], ["nobody@example.com"]],
   lastName: ["common", "émile", "ÉMILE", "Émi", "n", "NC4CA4", "nobody", "Common x"],
 };
