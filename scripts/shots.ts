@@ -53,6 +53,9 @@ function selectShots(
     nothing: "/held?tenant=mizrahi",
     wrong_id: "/leads/06617d20",
     audit_tenant: "/audit?tenant=acme",
+    find: "/find?q=Maria",
+    find_nothing: "/find?q=%28212%29+555-0199",
+    filters: "/leads?last_name=415-555-0171",
   };
   const pages: Shot[] = [
     { name: "console", url: urls.ops, height: 604 },

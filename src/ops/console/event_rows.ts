@@ -49,7 +49,7 @@ const nameLengthMax = 60;
 const partLengthMax = 30;
 
 /** Renders the name and, below it, a lead's area, service, place and cost or a submission's form, and the phone's end. */
-function leadCell(event: StoredEvent): Markup {
+export function leadCell(event: StoredEvent): Markup {
   const { name, parts } = event.kind === "lead" ? readLead(event) : readSubmission(event);
   const shown = parts.filter((part) => part !== "").map((part) => truncated(part, partLengthMax));
   return markup`${

@@ -7,9 +7,10 @@ import { find, type Found, foundMax } from "../../store/operator/find.ts";
 import { SearchTimeout } from "../../store/operator/search_entry.ts";
 import { whatHappened } from "../../store/operator/what_happened.ts";
 import type { Context } from "./context.ts";
+import { leadCell } from "./event_rows.ts";
 import { type ConsolePage, findPath, table } from "./layout.ts";
 import { parseQuery, queryString } from "./request.ts";
-import { type PageClock, safeText, tenantLink, timeElement } from "./text.ts";
+import { eventLink, type PageClock, safeText, tenantLink, timeElement } from "./text.ts";
 
 const identifiers =
   "an event or submission id, an X-Request-Id, an Idempotency-Key, an external_id, a phone number in any format, an email address, or the beginning of a last name or full name";
@@ -42,10 +43,11 @@ ${body}
     }
 ${
       table(
-        ["Posted", "What happened", "Result", "Tenant and source"],
+        ["Lead", "What happened", "Tenant and source", "Posted", "Id"],
         found.map((one) => ({ cells: cells(one, clock) })),
         {
           label: "Results",
+          look: "cards",
           empty:
             markup`Nothing found. This looks like <strong>${readings.looksLike}</strong>. Refused posts are kept for
 30 days; what was erased is found by its id only.`,
@@ -60,26 +62,30 @@ ${
 }
 
 function cells(found: Found, clock: PageClock): Markup[] {
+  const { name, link } = describe(found);
   return [
-    timeElement(found.at, clock),
+    name,
     safeText(whatHappened(found)),
-    resultLink(found),
-    markup`${tenantLink(found.tenant)}<br><span class="quiet">${safeText(found.source)}</span>`,
+    markup`${tenantLink(found.tenant)} <br><span class="quiet">${safeText(found.source)}</span>`,
+    timeElement(found.at, clock),
+    link,
   ];
 }
 
-function resultLink(found: Found): Markup {
+function describe(found: Found): { readonly name: Markup; readonly link: Markup } {
   switch (found.kind) {
-    case "event": {
-      const { eventId, kind } = found.event;
-      const name = kind === "lead" ? "Lead" : "Submission";
-      return markup`<a href="/leads/${eventId}">${name} <span class="id">${eventId.slice(0, 8)}</span></a>`;
+    case "event":
+      return { name: leadCell(found.event), link: eventLink(found.event.eventId) };
+    case "collision": {
+      const { id } = found.collision;
+      return { name: markup`Collision`, link: markup`<a class="id" href="/collisions/${id}">${id}</a>` };
     }
-    case "collision":
-      return markup`<a href="/collisions/${found.collision.id}">Collision ${found.collision.id}</a>`;
     case "posts":
       return found.eventId === null
-        ? markup`<a href="/keys/${found.keyId}">Key ${found.keyId}</a>`
-        : markup`<a href="/leads/${found.eventId}">First lead</a>`;
+        ? {
+          name: markup`Refused`,
+          link: markup`<a class="id" href="/keys/${found.keyId}">key ${found.keyId}</a>`,
+        }
+        : { name: markup`Duplicate`, link: eventLink(found.eventId) };
   }
 }

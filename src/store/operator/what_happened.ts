@@ -48,7 +48,8 @@ function deliveryText(
     case "delivered": {
       if (sandbox) return "not sent: sandbox";
       const attempt = delivery.attempts.find(({ outcome }) => outcome === "delivered");
-      return `delivered${attempt === undefined ? "" : ` ${laterText(receivedAt, endedAt(attempt))}`}${to}`;
+      const when = attempt === undefined ? "" : ` ${laterText(receivedAt, endedAt(attempt))}`;
+      return `delivered${when === " at the same time" ? " at once" : when}${to}`;
     }
     case "pending": {
       const reason = delivery.reason === null ? "" : ` (${crmWaitTexts[delivery.reason] ?? delivery.reason})`;
