@@ -27,9 +27,10 @@ test("GET /v1/leads lists accepted leads, newest first, with every stored member
   const [newest, oldest] = answer.json.leads;
   assert.deepEqual([newest.event_id, oldest.event_id], [second, first]);
   assert.equal(answer.json.next_cursor, null);
-  const { received_at: receivedAt, idempotency_key: idempotencyKey, ...rest } = newest;
+  const { received_at: receivedAt, idempotency_key: idempotencyKey, request_id: requestId, ...rest } = newest;
   assert.match(receivedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.match(idempotencyKey, /^suite:/);
+  assert.match(requestId, /^[0-9a-f]{24}$/);
   const stored = (await testEnv.event(second)).lead;
   assert.deepEqual(rest, {
     event_id: second,
