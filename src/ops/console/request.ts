@@ -308,10 +308,14 @@ export async function selectedTenant(pool: Pool, query: Parameters): Promise<Sel
 const tenantsListedMax = 1_000;
 
 /** Renders a `<select>` of tenants. */
-export async function tenantSelect(pool: Pool, selected: string | null): Promise<Markup> {
+export async function tenantSelect(
+  pool: Pool,
+  selected: string | null,
+  noneText = "all tenants",
+): Promise<Markup> {
   const tenants = (await listTenants(pool)).slice(0, tenantsListedMax);
   const options = tenants.map(({ slug }) => [slug, slug] as const);
-  return select("tenant", [["", "all tenants"], ...options], { label: "Tenant", selected });
+  return select("tenant", [["", noneText], ...options], { label: "Tenant", selected });
 }
 
 /** Renders a `<select>` of sources' labels. Chosen: without labels that an option, which is plain text, cannot show. */

@@ -27,6 +27,7 @@ export async function statementPage({ parts, query, clock }: Context): Promise<C
 ${await tenantSelect(
     parts.pool,
     tenant.slug,
+    "select a tenant",
   )}<div><label for="month">Month</label><input id="month" name="month" type="month" value="${month}"${
     !isMonth && markup` aria-invalid="true" aria-describedby="wrong"`
   }></div>

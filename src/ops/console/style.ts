@@ -116,12 +116,12 @@ pre.request { max-height: none; }
 dl.facts { display: grid; grid-template-columns: fit-content(16rem) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { margin: 0; min-width: 0; white-space: pre-wrap; }
-ol.story { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
-ol.story li { position: relative; margin: 0 0 .7rem; }
-ol.story li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
+ol.timeline { list-style: none; margin: .5rem 0; padding: 0 0 0 1.1rem; border-left: 2px solid var(--line); }
+ol.timeline li { position: relative; margin: 0 0 .7rem; }
+ol.timeline li::before { content: ""; position: absolute; left: -1.52rem; top: .42rem; width: .75rem; height: .75rem;
   border-radius: 50%; background: var(--soft); border: 2px solid var(--paper); }
-ol.story li.good::before { background: var(--good); } ol.story li.warn::before { background: var(--warn); }
-ol.story li.bad::before { background: var(--bad); }
+ol.timeline li.good::before { background: var(--good); } ol.timeline li.warn::before { background: var(--warn); }
+ol.timeline li.bad::before { background: var(--bad); }
 figure { margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .75rem; }
 figcaption { font-weight: 600; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
 .key { font-weight: 400; color: var(--soft); white-space: nowrap; }

@@ -104,7 +104,7 @@ ${verdictFacts(event, parts)}
 }
 
 function renderTimeline({ entries, omitted }: Timeline, clock: PageClock): Markup {
-  return markup`<ol class="story">${
+  return markup`<ol class="timeline">${
     entries.map(({ at, tone, title, text }, index) =>
       markup`<li${tone !== null && markup` class="${tone}"`}><strong>${
         renderSentence(title, clock)
