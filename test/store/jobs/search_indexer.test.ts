@@ -93,7 +93,7 @@ test("contacts erased while a lead is being indexed are neither found nor stored
   await eraser.unsafe(`begin; select from erase_event('${third}', null, '{}')`);
   assert.equal(await indexer.runOnce(), 0);
   const impatient = openPool(testEnv.database.url, { statementTimeoutMs: 100 });
-  await assert.rejects(indexNewest(impatient), { name: "Unavailable" });
+  assert.equal(await indexNewest(impatient), false);
   await eraser`commit`;
   eraser.release();
   assert.equal(await indexer.runOnce(), 1);
