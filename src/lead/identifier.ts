@@ -39,7 +39,7 @@ export function readingsOf(sent: string): Readings | string {
   const text = unquoted(withoutControls(sent));
   if (text === "") return "There is nothing to find: the text is blank";
   if (keyInText.test(text)) {
-    return "This is an API key, which belongs into no search; ctl key list finds it by its last four characters";
+    return "This is an API key, which no search may contain; ctl key list finds it by its last four characters";
   }
   if (isLongerThan(text, textLengthMax)) {
     return `The text is longer than any identifier: the longest, an email address, has ${textLengthMax} characters`;
@@ -56,10 +56,11 @@ export function readingsOf(sent: string): Readings | string {
       ? "an event id"
       : requestIdPattern.test(id)
       ? "a request id"
+      // An id may begin with digits only; until 2112 it begins with 0, and few phone numbers do.
+      : eventId !== null && (phone === null || /^0[0-9a-f]{7}$/.test(id))
+      ? "the beginning of an event id"
       : phone !== null
       ? "a phone number"
-      : eventId !== null
-      ? "the beginning of an event id"
       : /^[\p{L}\p{M}\p{White_Space}.,'’-]+$/u.test(line)
       ? "a name"
       : "an Idempotency-Key, an external_id or a request id",

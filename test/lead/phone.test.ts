@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { getCountries, getCountryCallingCode } from "libphonenumber-js/min";
-import { toE164 } from "../../src/lead/phone.ts";
+import { searchedPhone, toE164 } from "../../src/lead/phone.ts";
 import { withoutControls } from "../../src/lead/text.ts";
 import { messyText, runs } from "../support/lead/properties.ts";
 
@@ -35,6 +35,14 @@ test("ten bare digits are normalized only for countries of calling code 1", () =
   for (const country of ["France", "12", "ÉÉ", "us", ""]) {
     assert.equal(toE164("4155550123", country), "+14155550123", country);
   }
+});
+
+test("the search reads a number as +1 and ten digits, as the digits of another number, or as the text", () => {
+  for (const typed of ["+14155550123", "4155550123", "1 (415) 555-0123", "٤١٥٥٥٥٠١٢٣"]) {
+    assert.equal(searchedPhone(typed), "+14155550123", typed);
+  }
+  for (const typed of ["+44 20 7946 0958", "0044 20 7946 0958"]) assert.equal(searchedPhone(typed), "442079460958");
+  assert.equal(searchedPhone("call me"), "call me");
 });
 
 test("a phone becomes E.164 or null, and E.164 is unchanged in any country", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { normalizeDetails, normalizeLine, withoutControls } from "../../src/lead/text.ts";
+import { lineFault, normalizeDetails, normalizeLine, withoutControls } from "../../src/lead/text.ts";
 import { messyText, runs } from "../support/lead/properties.ts";
 
 /** Unicode 17, PropList.txt, White_Space. */
@@ -43,6 +43,15 @@ test("project_details is normalized as its definition says", () => {
     }),
     runs,
   );
+});
+
+test("an operator's line is printable, well formed and short enough, or its fault is named", () => {
+  for (const line of ["x", "É è", "🦄".repeat(5)]) assert.equal(lineFault(line, 5), null, line);
+  assert.equal(lineFault("", 5), "must not be blank");
+  assert.equal(lineFault("123456", 5), "is longer than 5 characters");
+  for (const line of ["\u0007", "\n", "a\u2028b", "\u202eab", "\u200f", "\ud800"]) {
+    assert.match(lineFault(line, 5) ?? "", /^must not contain control characters/, JSON.stringify(line));
+  }
 });
 
 test("normalizing is idempotent", () => {

@@ -224,7 +224,7 @@ export async function addCustomers(run: OperatorRun): Promise<void> {
     (slug) => ["tenant", "route", slug, "--crm-url", `${sink.url}/hook/${slug}`],
     (_, slug, after) => {
       const { id } = of(after, "actions.route", slug);
-      return [[`tenant ${slug}`, { has_route: true }], [`actions.route ${id}`, {
+      return [[`tenant ${slug}`, { has_route: true, is_delivering: true }], [`actions.route ${id}`, {
         id,
         tenant_id: idOf(after, slug),
         kind: "crm",

@@ -132,18 +132,19 @@ export async function raiseRetention(run: OperatorRun): Promise<void> {
 async function eraseOthers(run: OperatorRun): Promise<void> {
   const start = await run.read();
   const entries = rowsOf(start, "search_entry");
+  const phoneOf = (id: string) => String((rowAt(start, `event ${id}`).lead as Row | null)?.phone);
   const isAlone = (id: string) => {
+    // The search finds a foreign number of ten digits as +1 too, and an erasure by +1 rightly leaves it.
     const { phone } = rowAt(start, `search_entry ${id}`);
     const { kind, removed_at: removedAt } = rowAt(start, `event ${id}`);
-    return /^\+1\d{10}$/.test(String(phone)) && kind === "lead" && removedAt === null &&
+    return /^\+1\d{10}$/.test(phoneOf(id)) && kind === "lead" && removedAt === null &&
       entries.filter((row) => row.phone === phone).length === 1 &&
       !rowsOf(start, "collision").some(({ event_id: of, accepted_event_id: own }) => of === id || own === id);
   };
   const alone = entries.map(({ ref }) => String(ref)).filter(isAlone).slice(0, 2 * runsMin);
   for (const [index, id] of alone.entries()) {
-    const { phone } = rowAt(start, `search_entry ${id}`);
     const before = await run.read();
-    await run.ctl.run("erase", ...(index < runsMin ? ["--phone", String(phone)] : ["--event", id]));
+    await run.ctl.run("erase", ...(index < runsMin ? ["--phone", phoneOf(id)] : ["--event", id]));
     const matches = ({ event_id: of }: Row) => of === id;
     const changes = expectedRemoval(before, "erasure", { matches, matchesCollision: () => false });
     run.compare("erasing one lead", before, await run.read(), changes);
