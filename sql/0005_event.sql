@@ -74,7 +74,7 @@ create index collision_open on collision (id) where other_person and settled_at 
 create index collision_accepted on collision (accepted_event_id) where accepted_event_id is not null;
 
 -- Leads that a customer returned. Insert-only: a return credits the lead's cost, and the row that undoes it takes the
--- credit back. The newest row of an event tells whether the lead is returned (functions/return_lead.sql).
+-- credit back. The newest row of an event shows whether the lead is returned (functions/return_lead.sql).
 create table lead_return (
   id bigint generated always as identity primary key,
   event_id text collate "C" not null,

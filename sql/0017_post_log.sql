@@ -16,7 +16,10 @@ create table post_log (
   idempotency_key text,
   -- The event of which the post is a duplicate.
   event_id text collate "C",
-  check ((error is null) = (event_id is not null))
+  -- Whether the post has other content than the event whose Idempotency-Key it has: it is counted in a collision.
+  is_collision boolean not null,
+  check ((error is null) = (event_id is not null)),
+  check (event_id is not null or not is_collision)
 );
 create index post_log_request_id on post_log (request_id, id) where request_id is not null;
 create index post_log_idempotency_key on post_log (idempotency_key, id) where idempotency_key is not null;

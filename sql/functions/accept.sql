@@ -283,9 +283,15 @@ begin
 
   return query
   select
-    l.ord::int, case when k.revoked_at is null and k.suspended_at is null then 'duplicate' else 'revoked' end, e.event_id,
+    l.ord::int,
+    case
+      when k.revoked_at is not null or k.suspended_at is not null then 'revoked'
+      when l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased) then 'collision'
+      else 'duplicate'
+    end,
+    e.event_id,
     to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), array_to_string(e.flags, ',')
-  from unnest(v_key_id, v_space, v_digest) with ordinality as l (key_id, space, digest, ord)
+  from unnest(v_key_id, v_space, v_digest, v_content) with ordinality as l (key_id, space, digest, content, ord)
   join api_key as k on k.id = l.key_id
   left join event as e
     on e.tenant_id = k.tenant_id and e.dedupe_space = l.space::"char" and e.dedupe_digest = l.digest

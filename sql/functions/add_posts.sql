@@ -28,9 +28,9 @@ begin
     from rows from (
       json_to_recordset(p_posts::json) as (
         key_id int, age_ms float8, request_id text, status smallint, error text, fields json, idempotency_key text,
-        event_id text
+        event_id text, is_collision boolean
       )
-    ) with ordinality as p (key_id, age_ms, request_id, status, error, fields, idempotency_key, event_id, ord)
+    ) with ordinality as p (key_id, age_ms, request_id, status, error, fields, idempotency_key, event_id, is_collision, ord)
     join api_key as k on k.id = p.key_id
   ),
   -- In the order of other processes, to prevent deadlocks.
@@ -43,12 +43,12 @@ begin
   -- Not null, so that the pattern is matched only during an erasure; it costs more than the insert.
   watched as (select coalesce(max(t.posted_until), '-infinity') as until from tombstone as t),
   added as (
-    insert into post_log (id, key_id, at, request_id, status, error, fields, idempotency_key, event_id)
+    insert into post_log (id, key_id, at, request_id, status, error, fields, idempotency_key, event_id, is_collision)
     select new_event_id(event_id_at(p.at), p.place), p.key_id, p.at,
       case when not h.is_hidden and not may_name_person(p.request_id, p.at <= w.until) then p.request_id end,
       p.status, p.error, p.fields,
       case when not h.is_hidden and not may_name_person(p.idempotency_key, p.at <= w.until) then p.idempotency_key end,
-      p.event_id
+      p.event_id, coalesce(p.is_collision, false)
     from post as p
     join counted as c on c.key_id = p.key_id
     cross join watched as w

@@ -39,7 +39,9 @@ begin
     ) as f
   ));
 
-  insert into search_entry
+  insert into search_entry (
+    ref, phone, email, last_name, full_name, external_id, idempotency_key, request_id
+  )
   select
     e.ref, search_phone(coalesce(e.phone, l.phone)), coalesce(e.email, l.email),
     lower(coalesce(nullif(split_part(e.name, E'\t', 1), ''), l.last_name) collate "C"),

@@ -61,7 +61,9 @@ function foundText({ found, isMore }: Findings): string {
 /** Returns what `ctl` shows more of. */
 function idOf(found: Found): string {
   if (found.kind === "event") return found.event.eventId;
-  return found.kind === "collision" ? `collision ${found.collision.id}` : `key ${found.keyId}`;
+  return found.kind === "collision"
+    ? `collision ${found.collision.id}`
+    : found.eventId ?? `key ${found.keyId}`;
 }
 
 function foundJson(found: Found) {

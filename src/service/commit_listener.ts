@@ -22,9 +22,17 @@ export function createCommitListener(
         if (decision?.kind === "duplicate") {
           // Not the whole entry, which has the body.
           const { keyId, requestId, idempotencyKey, arrivedAtMs } = entry;
-          const { eventId } = decision;
+          const { eventId, isCollision } = decision;
           totals.duplicate(entry.keyId);
-          totals.log.add({ keyId, requestId, idempotencyKey, arrivedAtMs, status: 200, eventId });
+          totals.log.add({
+            keyId,
+            requestId,
+            idempotencyKey,
+            arrivedAtMs,
+            status: 200,
+            eventId,
+            isCollision,
+          });
         } else if (decision?.kind === "accepted" && isQueued(entry)) tenantIds.add(entry.tenantId);
       }
       delivery?.wake(tenantIds);

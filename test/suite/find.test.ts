@@ -64,7 +64,7 @@ test("each identifier finds its lead, submission, collision and logged posts, in
     [event.slice(0, 20).toUpperCase(), ofEvent],
     [submission, [ofSubmission]],
     ["req accepted", ofEvent],
-    ["req collision", [ofLead, collision]],
+    ["req collision", [collision]],
     ["req duplicate", [ofLead]],
     ["req refused 2", [refusals]],
     [idempotencyKey, ofEvent],
@@ -92,8 +92,11 @@ test("each identifier finds its lead, submission, collision and logged posts, in
   const said = (await find(idempotencyKey)).found.map((one: Record<string, string>) => one.what_happened)
     .sort();
   assert.equal(said[0], "accepted, waiting (no_route)");
-  assert.match(said[1], /^answered duplicate: perhaps another person, with other content .* collision open$/);
-  assert.match(said[2], new RegExp(`^duplicate of ${event}, posted .* with the same key \\(2 posts\\)$`));
+  assert.match(
+    said[1],
+    /^got 200 duplicate: other content, perhaps from another person, under .*; collision open$/,
+  );
+  assert.match(said[2], new RegExp(`^duplicate of ${event.slice(0, 8)}…, posted .* with the same key$`));
   const { found: [refused] } = await find("refused:1");
   assert.deepEqual([refused.what_happened, refused.tenant, refused.source, refused.count, refused.fields], [
     "refused: last_name required (2 posts)",

@@ -119,12 +119,12 @@ test("the post log has each post of an active key that made no event, without it
   assert.equal((await testEnv.event(byContent.json.event_id)).idempotency_key, null);
   assert.equal((await testEnv.event(maskedEvent.json.event_id)).idempotency_key, masked);
 
-  const told = (n: number) =>
+  const entry = (n: number) =>
     new RegExp(`posted [^(]* with the same Idempotency-Key \\(request id post ${n}\\)`);
   const { stdout } = await runCtl(["lead", "show", id], { databaseUrl: testEnv.database.url });
   const page = await send(`${server.urls.ops}/leads/${id}`);
   for (const text of [stdout, page.text]) {
-    for (const n of [0, 1]) assert.match(text, told(n));
+    for (const n of [0, 1]) assert.match(text, entry(n));
   }
 });
 
@@ -179,14 +179,14 @@ test("while the log cannot be written it keeps a bounded number of posts of each
   );
   const posted = [lead(), lead()].map((body) => testEnv.intake({ key: other.text, body }, server));
   await until(() => server.logs.some(({ event }) => event === "totals_kept"));
-  const away = await Promise.all(posted);
+  const unavailable = await Promise.all(posted);
   await release();
-  assert.deepEqual([...refused, ...away].map(({ status }) => status), [
+  assert.deepEqual([...refused, ...unavailable].map(({ status }) => status), [
     ...refused.map(() => 400),
-    ...away.map(() => 503),
+    ...unavailable.map(() => 503),
   ]);
   await until(async () => (await logged(other)).length === 2);
-  assert.deepEqual((await logged(other)).map(({ error }) => error), away.map(() => "not_accepting"));
+  assert.deepEqual((await logged(other)).map(({ error }) => error), unavailable.map(() => "not_accepting"));
   assert.equal((await logged(flooding)).length, 200);
   const { text } = await send(`${server.urls.ops}/metrics`);
   assert.match(text, /\nlead_posts_not_logged_total 100\n/);

@@ -38,6 +38,8 @@ export interface FoundPosts extends Result {
   readonly fields: Readonly<Record<string, string>> | null;
   readonly requestId: string | null;
   readonly idempotencyKey: string | null;
+  /** Whether the posts have other content than the event whose Idempotency-Key they have. */
+  readonly isCollision: boolean;
   /** The first event, of which the posts are duplicates, and when it was received. */
   readonly eventId: string | null;
   readonly eventReceivedAt: string | null;
@@ -88,7 +90,12 @@ export async function find(
       const { firstAt: at, tenant, source } = collision;
       return { kind: "collision", at, tenant, source, collision };
     }),
-    ...grouped(posts),
+    // A collision counts its posts.
+    ...grouped(
+      posts.filter((post) =>
+        !post.isCollision || collisions.every(({ eventId }) => eventId !== post.eventId)
+      ),
+    ),
   ].sort((a, b) => a.at < b.at ? 1 : a.at > b.at ? -1 : 0);
   return {
     found: found.slice(0, foundMax),
@@ -107,7 +114,9 @@ async function findRefs(pool: Pool, { eventId, phone, emails, names, ids }: Read
       ...equalsAny(sql, "email", emails),
       ...startsWithAny(sql, "last_name", names),
       ...startsWithAny(sql, "full_name", names),
-      ...["external_id", "idempotency_key", "request_id"].flatMap((column) => equalsAny(sql, column, ids)),
+      ...equalsAny(sql, "external_id", ids),
+      ...equalsAny(sql, "idempotency_key", ids),
+      ...equalsAny(sql, "request_id", ids),
     ], span);
     const limit = foundMax + 1;
     // An event whose content was removed has no entry.
@@ -155,7 +164,9 @@ async function findPosts(
     return sql<PostRow[]>`
       select p.key_id::text as "keyId", t.slug as tenant, k.label as source, p.status, p.error, p.fields::text as fields,
         p.request_id as "requestId", p.idempotency_key as "idempotencyKey", p.event_id as "eventId",
-        ${isoTime(sql, sql`e.received_at`)} as "eventReceivedAt", ${isoTime(sql, sql`p.at`)} as at
+        p.is_collision as "isCollision", ${isoTime(sql, sql`e.received_at`)} as "eventReceivedAt", ${
+      isoTime(sql, sql`p.at`)
+    } as at
       from (select p.id from (${union}) as p order by p.id desc limit ${postsMax}) as i
       join post_log as p on p.id = i.id
       join api_key as k on k.id = p.key_id
@@ -169,7 +180,8 @@ async function findPosts(
 function grouped(posts: readonly PostRow[]): FoundPosts[] {
   const groups = Map.groupBy(
     posts,
-    ({ keyId, status, error, fields, eventId }) => JSON.stringify([keyId, status, error, fields, eventId]),
+    ({ keyId, status, error, fields, eventId, isCollision }) =>
+      JSON.stringify([keyId, status, error, fields, eventId, isCollision]),
   );
   return [...groups.values()].map((group) => {
     const newest = group[0] as PostRow;

@@ -5,7 +5,7 @@ import { query, queryOne } from "../query.ts";
 import { isoTime } from "./admin_pool.ts";
 import type { StoredEvent } from "./events.ts";
 
-/** A post that was answered with 200 `duplicate`. */
+/** A post that was answered with 200 `duplicate`, and that no collision counts. */
 export interface DuplicatePost {
   /** ISO 8601, UTC. */
   readonly at: string;
@@ -26,7 +26,7 @@ export async function readDuplicates(pool: Pool, eventId: string): Promise<reado
       select ${isoTime(sql, sql`p.at`)} as at, p.key_id::text as "keyId", k.label as source,
         p.request_id as "requestId", p.idempotency_key as "idempotencyKey"
       from post_log as p join api_key as k on k.id = p.key_id
-      where p.event_id = ${eventId}
+      where p.event_id = ${eventId} and not p.is_collision
       order by p.id desc limit ${duplicatesMax}`);
   return newestFirst.toReversed();
 }

@@ -219,7 +219,9 @@ function auditEntries(entry: AuditEntry, { removed }: StoredEvent): TimelineEntr
   }
   const [before, after = ""] = actionTexts[action] ?? [`${action.replace(/[._]/g, " ")} by `];
   const members: Readonly<Record<string, unknown>> = detail === null ? {} : JSON.parse(detail) ?? {};
-  const pairs = Object.entries(members).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const pairs = Object.entries(members).map(([name, value]) =>
+    name === "credit_cents" ? creditText(Number(value)) : `${name} ${JSON.stringify(value)}`
+  );
   return [{
     at,
     tone: null,
@@ -230,6 +232,10 @@ function auditEntries(entry: AuditEntry, { removed }: StoredEvent): TimelineEntr
       pairs.length > 0 && [": ", quoted(pairs.join(", ").slice(0, 200))],
     ),
   }];
+}
+
+function creditText(cents: number): string {
+  return `$${(Math.abs(cents) / 100).toFixed(2)} ${cents < 0 ? "taken back" : "credited"}`;
 }
 
 function diedEntries({ delivery }: StoredEvent): TimelineEntry[] {
@@ -296,10 +302,10 @@ export function nextStep(
     case "delivered": {
       const last = delivery.attempts.findLast(({ outcome }) => outcome === "delivered");
       if (last === undefined) return ["Delivered to the actions tier."];
-      const { at, number } = last;
+      const { number } = last;
       return [
         "Delivered to the actions tier ",
-        timeAt(at),
+        timeAt(endedAt(last)),
         `, after ${number} ${number === 1 ? "attempt" : "attempts"}.`,
       ];
     }

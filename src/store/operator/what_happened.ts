@@ -39,17 +39,24 @@ function deliveryText(
   { delivery, receivedAt, sandbox }: StoredEvent,
   effects: readonly ShownEffect[],
 ): string {
-  const done = effects.filter(({ state }) => state === "done").map(({ effect }) =>
-    effect === "email" ? effect : effectName(effect)
-  );
-  const to = done.length === 0 ? "" : ` to ${list.format(new Set(done))}`;
-  const sent = to === "" ? "" : `; delivered${to} so far`;
+  const named = (wanted: ShownEffect["state"]) => {
+    const names = effects.filter(({ state }) => state === wanted).map(({ effect }) =>
+      effect === "email" ? effect : effectName(effect)
+    );
+    return list.format(new Set(names));
+  };
+  const [done, marked] = [named("done"), named("marked")];
+  const sent = done === "" ? "" : `; delivered to ${done} so far`;
+  const markedBy = effects.find((effect) => effect.markedBy)?.markedBy;
+  const by = ` as done by ${markedBy ?? "an operator"}`;
   switch (delivery.state) {
     case "delivered": {
       if (sandbox) return "not sent: sandbox";
       const attempt = delivery.attempts.find(({ outcome }) => outcome === "delivered");
       const when = attempt === undefined ? "" : ` ${laterText(receivedAt, endedAt(attempt))}`;
-      return `delivered${when === " at the same time" ? " at once" : when}${to}`;
+      return `delivered${when}${done === "" ? "" : ` to ${done}`}${
+        markedBy === undefined ? "" : `; ${marked} marked${by}`
+      }`;
     }
     case "pending": {
       const reason = delivery.reason === null ? "" : ` (${crmWaitTexts[delivery.reason] ?? delivery.reason})`;
@@ -60,11 +67,11 @@ function deliveryText(
     case "dead":
       return `not delivered: dead after ${
         attemptsText(delivery.attempts.filter(({ outcome }) => outcome !== "marked").length)
-      }${delivery.reason === null ? "" : ` (${delivery.reason})`}${sent}`;
-    case "marked": {
-      const by = effects.find(({ markedBy }) => markedBy)?.markedBy ?? "an operator";
-      return `marked as done by ${by}, nothing was sent then${sent}`;
-    }
+      }${delivery.reason === null ? "" : ` (${delivery.reason})`}${
+        done === "" ? "" : `; only ${done} received it`
+      }`;
+    case "marked":
+      return `marked${by}, nothing was sent then${sent}`;
     case "erased":
       return "removed before delivery";
     case "held":
@@ -72,25 +79,31 @@ function deliveryText(
   }
 }
 
+// As lists show ids; it is found by its beginning too.
+const short = (eventId: string | null) => `${eventId?.slice(0, 8)}…`;
 const attemptsText = (count: number) => `${count} ${count === 1 ? "attempt" : "attempts"}`;
 const postCount = (count: number) => count === 1 ? "" : ` (${count} posts)`;
 
 function collisionText({ eventId, state, acceptedEventId, count, otherPerson }: ListedCollision): string {
-  const settled = acceptedEventId === null ? state : `accepted as ${acceptedEventId}`;
-  const person = otherPerson ? "perhaps another person" : "the same person";
-  return `answered duplicate: ${person}, with other content under the Idempotency-Key of ${eventId}; collision ${settled}${
-    postCount(count)
-  }`;
+  const settled = acceptedEventId === null ? state : `accepted as ${short(acceptedEventId)}`;
+  return `got 200 duplicate: ${otherContent(eventId, otherPerson)}; collision ${settled}${postCount(count)}`;
+}
+
+function otherContent(eventId: string | null, mayBeOther: boolean): string {
+  const person = mayBeOther ? ", perhaps from another person," : "";
+  return `other content${person} under the Idempotency-Key of ${short(eventId)}`;
 }
 
 function postsText(posts: FoundPosts): string {
-  const { error, status, fields, eventId, eventReceivedAt, firstAt, idempotencyKey, count } = posts;
+  const { error, status, fields, eventId, eventReceivedAt, firstAt, idempotencyKey, isCollision, count } =
+    posts;
   if (error !== null) {
     const failing = Object.entries(fields ?? {}).map(([name, reason]) => `${name} ${reason}`);
     return `refused: ${failing.length === 0 ? `${status} ${error}` : failing.join(", ")}${postCount(count)}`;
   }
+  if (isCollision) return `got 200 duplicate: ${otherContent(eventId, false)}${postCount(count)}`;
   const posted = eventReceivedAt === null ? "" : `, posted ${laterText(eventReceivedAt, firstAt)}`;
-  return `duplicate of ${eventId}${posted} with the same ${idempotencyKey === null ? "content" : "key"}${
-    postCount(count)
-  }`;
+  return `duplicate of ${short(eventId)}${posted} with the same ${
+    idempotencyKey === null ? "content" : "key"
+  }${postCount(count)}`;
 }

@@ -54,6 +54,8 @@ export type Outcome =
   | { readonly kind: "accepted"; readonly eventId: string; readonly receivedAt: string }
   | {
     readonly kind: "duplicate";
+    /** Whether the content differs from the event's; it is stored as a collision. */
+    readonly isCollision: boolean;
     readonly eventId: string;
     readonly receivedAt: string;
     readonly flags: readonly string[];
@@ -75,7 +77,7 @@ export function isQueued({ submission }: Entry): boolean {
  */
 interface AcceptRow {
   readonly ord: number;
-  readonly outcome: "accepted" | "duplicate" | "revoked" | "busy" | "undecided" | "watched";
+  readonly outcome: "accepted" | "duplicate" | "collision" | "revoked" | "busy" | "undecided" | "watched";
   readonly event_id: string | null;
   readonly received_at: string;
   readonly flags: string | null;
@@ -162,9 +164,13 @@ export class AcceptStore {
         outcomes[row.ord - 1] = row.outcome === "busy" ? { kind: "busy" } : null;
         continue;
       }
-      outcomes[row.ord - 1] = row.outcome === "accepted"
-        ? { kind: "accepted", eventId, receivedAt }
-        : { kind: "duplicate", eventId, receivedAt, flags: row.flags ? row.flags.split(",") : [] };
+      outcomes[row.ord - 1] = row.outcome === "accepted" ? { kind: "accepted", eventId, receivedAt } : {
+        kind: "duplicate",
+        isCollision: row.outcome === "collision",
+        eventId,
+        receivedAt,
+        flags: row.flags ? row.flags.split(",") : [],
+      };
     }
     return outcomes;
   }

@@ -15,7 +15,7 @@ export type LoggedPost =
     readonly arrivedAtMs: number;
   }
   & (
-    | { readonly eventId: string }
+    | { readonly eventId: string; readonly isCollision: boolean }
     | { readonly error: string; readonly fields?: Readonly<Record<string, string>> }
   );
 
@@ -99,8 +99,14 @@ export class PostLog {
       request_id: post.requestId,
       status: post.status,
       idempotency_key: post.idempotencyKey,
-      ..."eventId" in post ? { event_id: post.eventId } : { error: post.error, fields: post.fields },
+      ...resultOf(post),
     }));
     return sql<{ key_id: number; opens_in_ms: number }[]>`select * from add_posts(${JSON.stringify(posts)})`;
   }
+}
+
+function resultOf(post: LoggedPost) {
+  return "eventId" in post
+    ? { event_id: post.eventId, is_collision: post.isCollision }
+    : { error: post.error, fields: post.fields };
 }
