@@ -61,7 +61,9 @@ export async function fill(
   for (const { text } of indexes) await sql.unsafe(text);
   // Equivalent to fill_search_entry.
   await sql`
-    insert into search_entry
+    insert into search_entry (
+      ref, phone, email, last_name, full_name, external_id, idempotency_key, request_id
+    )
     select e.event_id, search_phone(l.phone), l.email, lower(l.last_name collate "C"),
       lower(l.first_name || ' ' || l.last_name collate "C"), l.external_id, e.idempotency_key, e.request_id
     from event as e

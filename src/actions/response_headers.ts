@@ -1,7 +1,7 @@
 /** Chooses the headers of a recipient's response that operators see. */
 
 /**
- * The headers that tell what a response is, when to try again, how much of a limit is left, and which request to name to the
+ * The headers that say what a response is, when to try again, how much of a limit is left, and which request to name to the
  * vendor's support. Everything else, cookies above all, is left out.
  */
 const chosen =

@@ -149,8 +149,8 @@ const markDone: Command = {
   positionals: ["EVENT_ID…"],
   summary: "Mark dead letters as done, without sending them",
   notes: `Use it for a lead that you gave to the customer by hand, or that ctl restored holds and the customer
-already has. Nothing is sent: the event's state is then marked, not delivered, and ctl lead show and the
-console say who marked it. If an id is not dead, nothing is changed and the message names the id.`,
+already has. Nothing is sent: the event's state is then marked, or delivered if an earlier attempt delivered
+it, and ctl lead show and the console say who marked it. If an id is not dead, nothing is changed and the message names the id.`,
   prepare(input) {
     const ids = parseEventIds(input.positionals).sort();
     return async (pool) => {

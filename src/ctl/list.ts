@@ -84,7 +84,7 @@ export function listCommand<Row extends object>(list: List<Row>): Command {
           ? await optionalTenantId(pool, input.option("tenant"))
           : null;
         const rows = await read(pool, { tenantId, limit });
-        const footer = await list.footer?.(pool, { tenantId, limit }) ?? null;
+        const footer = input.json ? null : await list.footer?.(pool, { tenantId, limit }) ?? null;
         const isTruncated = limitDefault !== undefined && rows.length >= limit;
         return {
           json: rows.map((row) => list.json === undefined ? snakeCased(row) : list.json(row)),

@@ -3,25 +3,30 @@
 import { csvText } from "../http/csv.ts";
 import type { Handler } from "../http/exchange.ts";
 import { TextSource } from "../http/source.ts";
-import { monthBounds, TimeZone } from "../http/time_zone.ts";
-import { readStatementCells, type StatementScope } from "../store/operator/statement.ts";
+import { readScope, readStatementCells, type StatementScope } from "../store/operator/statement.ts";
 import { findTenant, type FoundTenant } from "../store/operator/tenants.ts";
 import type { Pool } from "../store/pool.ts";
 import { InvalidParameter, Parameters } from "./parameters.ts";
 import { textReply } from "./reply.ts";
 
+const faults = {
+  month: "It must be a year and a month, such as 2026-11",
+  source: "It must be the label of a key that the tenant has or had for leads",
+} as const;
+
 /**
  * Returns what a tenant's statement for a month such as `2026-11` covers.
  *
- * @throws {InvalidParameter} if the text is not a month
+ * @throws {InvalidParameter}
  */
-export function statementScope(
+export async function statementScope(
+  pool: Pool,
   tenant: FoundTenant,
-  { month, source }: { readonly month: string; readonly source: string | null },
-): StatementScope {
-  const bounds = monthBounds(month, new TimeZone(tenant.timeZone));
-  if (bounds === null) throw new InvalidParameter("month", "It must be a year and a month, such as 2026-11");
-  return { tenant, month, source, ...bounds };
+  named: { readonly month: string; readonly source: string | null },
+): Promise<StatementScope> {
+  const scope = await readScope(pool, tenant, named);
+  if (typeof scope === "string") throw new InvalidParameter(scope, faults[scope], named[scope]);
+  return scope;
 }
 
 /**
@@ -34,7 +39,7 @@ export function statementHandler(pool: Pool): Handler {
     const [slug, month] = [parameters.text("tenant") ?? "", parameters.text("month") ?? ""];
     const tenant = await findTenant(pool, slug);
     if (tenant === null) throw new InvalidParameter("tenant", "It must be the slug of a tenant");
-    const scope = statementScope(tenant, { month, source: parameters.text("source") });
+    const scope = await statementScope(pool, tenant, { month, source: parameters.text("source") });
     return textReply(new TextSource(csvTexts(pool, scope)), {
       "Content-Type": "text/csv; charset=utf-8; header=present",
       "Content-Disposition": `attachment; filename="statement-${tenant.slug}-${month}.csv"`,

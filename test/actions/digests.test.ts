@@ -109,7 +109,7 @@ test("a digest is sent once per day at the tenant's time, by one of several proc
     /^Nov 19, 7:00 AM PST to Nov 20, 7:00 AM PST$/m,
   );
   assert.match(text, /^Leads: 5 \(4 before\)$/m);
-  assert.match(text, /^Spent: \$10\.00$/m);
+  assert.match(text, /^Spent: \$10\.00 \(returns not deducted\)$/m);
   assert.match(
     text,
     /^By source:\n\npartner-x: 5 leads, 4 before\nacme-web: 1 message, 0 before$/m,

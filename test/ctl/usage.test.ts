@@ -22,7 +22,15 @@ test("ctl GROUP COMMAND --help prints arguments and options, even with wrong one
   assert.match(list.stdout, /TIME is ISO 8601/);
 });
 
-const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
+type WrongUse = readonly [what: string, args: readonly string[], stderr: RegExp];
+
+const wrongMonths = ["2026-13", "november", "26-11"].map((month): WrongUse => [
+  `a statement for ${month}`,
+  ["statement", "--tenant", "acme", "--month", month],
+  /--month must be a year and a month, such as 2026-11: .*\nUsage: ctl statement --tenant SLUG --month YYYY-MM/,
+]);
+
+const wrong: readonly WrongUse[] = [
   ["an unknown noun", ["keys", "list"], /Unknown command: keys/],
   ["a group without a command", ["key"], /^Usage: ctl key COMMAND/],
   ["an unknown verb", ["key", "burn"], /Unknown command: key burn/],
@@ -97,13 +105,7 @@ const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["lead", "return", "0".repeat(38), "--undo", "--note", "x"],
     /--note cannot be combined with --undo/,
   ],
-  ...["2026-13", "november", "26-11"].map((month) =>
-    [
-      `a statement for ${month}`,
-      ["statement", "--tenant", "acme", "--month", month],
-      /--month must be a year and a month, such as 2026-11: .*\nUsage: ctl statement --tenant SLUG --month YYYY-MM/,
-    ] as const
-  ),
+  ...wrongMonths,
   [
     "a statement with contacts but not as CSV",
     ["statement", "--tenant", "acme", "--month", "2026-11", "--contacts"],

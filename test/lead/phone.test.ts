@@ -41,7 +41,9 @@ test("the search reads a number as +1 and ten digits, as the digits of another n
   for (const typed of ["+14155550123", "4155550123", "1 (415) 555-0123", "٤١٥٥٥٥٠١٢٣"]) {
     assert.equal(searchedPhone(typed), "+14155550123", typed);
   }
-  for (const typed of ["+44 20 7946 0958", "0044 20 7946 0958"]) assert.equal(searchedPhone(typed), "442079460958");
+  for (const typed of ["+44 20 7946 0958", "0044 20 7946 0958"]) {
+    assert.equal(searchedPhone(typed), "442079460958");
+  }
   assert.equal(searchedPhone("call me"), "call me");
 });
 

@@ -85,6 +85,7 @@ test("the runbook's ctl commands parse and its SQL runs", async () => {
     KEY_ID: "1",
     COLLISION_ID: "1",
     EVENT_ID: "0".repeat(38),
+    SUBMISSION_ID: "0".repeat(38),
     ADDRESS: "a@example.com",
   };
   for (const line of lines) {

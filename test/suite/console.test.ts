@@ -363,10 +363,11 @@ test("a tenant's page pauses and resumes its deliveries, each with an audit row"
   assert.match((await act(page, `${page}/resume`, [["scope", "all"]])).text, /Resumed\. The waiting/);
   assert.match((await act(page, `${page}/resume`, [["scope", "email"]])).text, /Resumed\. The waiting/);
   const noted = (await stage.audit()).slice(-4);
-  assert.deepEqual(noted.map(({ action, subject, claimed }) => [action, subject, claimed]), [
-    ...["tenant.pause", "tenant.pause", "tenant.resume", "tenant.resume"]
-      .map((action) => [action, tenant.slug, "console"]),
-  ]);
+  const actions = ["tenant.pause", "tenant.pause", "tenant.resume", "tenant.resume"];
+  assert.deepEqual(
+    noted.map(({ action, subject, claimed }) => [action, subject, claimed]),
+    actions.map((action) => [action, tenant.slug, "console"]),
+  );
   // The page that the other operator still has open.
   await act(page, `${page}/pause`, pausing);
   const token = await stage.token(page, `${page}/resume`);
@@ -457,6 +458,12 @@ test("a statement asks for a tenant and a month, and says what a month looks lik
   );
   assert.equal((await stage.get("/v1/statement?tenant=nobody&month=2025-12")).json.parameter, "tenant");
   assert.equal((await stage.get(`/v1/statement?tenant=${tenant.slug}&month=x`)).json.parameter, "month");
+  const foreign = `statement?tenant=${tenant.slug}&month=2025-12&source=%3Cb%3Eelsewhere`;
+  assert.equal((await stage.get(`/v1/${foreign}`)).json.parameter, "source");
+  const { status, text: refused } = await stage.get(`/${foreign}`);
+  assert.equal(status, 400);
+  assert.match(refused, /has no source <bdi>&lt;b&gt;elsewhere<\/bdi> for leads\./);
+  assert.match(refused, /<select id="source"/);
 });
 
 test("dismissing held submissions empties the list and delivers nothing, with an audit row for each", async () => {
@@ -598,11 +605,11 @@ test("the overview has the report's totals for its period: accepted, delivered, 
       cell
     );
     const text = plain({ text: (await stage.get(`/?range=${range}`)).text } as Markup);
-    const told = /: (\S+) accepted, (\S+) delivered, (\S+) posts? refused(?: \((\S+) invalid fields?\))?/
+    const summary = /: (\S+) accepted, (\S+) delivered, (\S+) posts? refused(?: \((\S+) invalid fields?\))?/
       .exec(
         text,
       );
-    assert.deepEqual(told?.slice(1), [cells[0], cells[1], cells[4], invalid]);
+    assert.deepEqual(summary?.slice(1), [cells[0], cells[1], cells[4], invalid]);
   }
 });
 
@@ -718,8 +725,8 @@ test("the search filters by person, state and flag, in pages, and lists who, wha
   ) {
     const first = await found(query);
     assert.deepEqual(first.ids, ids.slice(0, 50), query);
-    const told = first.text.replaceAll(/<[^>]*>/g, "");
-    assert.equal(told.split("Zenobia Quillkitchen · Portland · $45.00 · …0177").length, 51);
+    const summary = first.text.replaceAll(/<[^>]*>/g, "");
+    assert.equal(summary.split("Zenobia Quillkitchen · Portland · $45.00 · …0177").length, 51);
     const second = await found((first.next as string).slice("/leads?".length));
     assert.deepEqual(second.ids, ids.slice(50));
     assert.equal(second.next, undefined);

@@ -25,14 +25,14 @@ const page = async (id: string) => plain((await stage.get(`/leads/${id}`)).text)
 const show = async (id: string, ...options: string[]) =>
   (await runCtl(["lead", "show", id, ...options], on)).stdout.replaceAll(/\s+/g, " ");
 
-/** Waits until the page and ctl tell the same of an event. */
-async function tells(id: string, ...sentences: readonly RegExp[]): Promise<void> {
+/** Waits until the page and ctl show each of these sentences about an event. */
+async function shows(id: string, ...sentences: readonly RegExp[]): Promise<void> {
   let texts: readonly string[] = [];
-  const tellAll = async () => {
+  const showAll = async () => {
     texts = [await page(id), await show(id)];
     return texts.every((text) => sentences.every((sentence) => sentence.test(text)));
   };
-  await until(tellAll).catch(() => {
+  await until(showAll).catch(() => {
     for (const text of texts) for (const sentence of sentences) assert.match(text, sentence);
   });
 }
@@ -54,7 +54,7 @@ const accept = () =>
 async function deadLead(): Promise<string> {
   refuse();
   const id = await testEnv.accept(key, { last_name: "Zquoted" });
-  await tells(id, /CRM to localhost:\d+: refused/);
+  await shows(id, /CRM to localhost:\d+: refused/);
   await until(async () => /dead Delivery failed/.test(await page(id)));
   return id;
 }
@@ -90,7 +90,7 @@ async function act(
 
 test("a lead's page and ctl lead show tell what was answered, replayed and sent again, and by whom, until it is erased", async () => {
   const id = await deadLead();
-  await tells(
+  await shows(
     id,
     /Attempt 1: refused/,
     /Email to s…@acme\.example done 250 /,
@@ -103,7 +103,7 @@ test("a lead's page and ctl lead show tell what was answered, replayed and sent 
     const members = { last_name: "Zquoted", ...(city === "" ? {} : { city }) };
     assert.equal((await testEnv.intake({ key: key.text, body: lead(members), headers })).status, 200);
   }
-  await tells(
+  await shows(
     id,
     /Duplicate.* with the same Idempotency-Key/,
     /Another lead was posted with the same Idempotency-Key/,
@@ -112,7 +112,7 @@ test("a lead's page and ctl lead show tell what was answered, replayed and sent 
   accept();
   const asAlice = { user: "Ålice <ops>", peer: proxy };
   await act(id, "/dead/replay", { fields: [["only", id], ["page", "lead"]], ...asAlice });
-  await tells(
+  await shows(
     id,
     /Replayed by Ålice <ops>/,
     /Attempt 2: delivered/,
@@ -121,7 +121,7 @@ test("a lead's page and ctl lead show tell what was answered, replayed and sent 
   );
   const fields = [["only", id], ["effect", "crm"], ["seen", "2"]] as const;
   await act(id, "/leads/send-again", { fields, user: "mallory", peer: "127.0.0.1" });
-  await tells(id, /Sent again by console/, /Attempt 3: delivered/);
+  await shows(id, /Sent again by console/, /Attempt 3: delivered/);
   assert.deepEqual((await stage.audit()).map(({ claimed }) => claimed), ["Ålice <ops>", "console"]);
   assert.match(plain((await stage.get("/audit")).text), /Ålice <ops>/);
   assert.match((await runCtl(["audit", "list"], on)).stdout, /Ålice <ops>/);
@@ -130,7 +130,7 @@ test("a lead's page and ctl lead show tell what was answered, replayed and sent 
   }
 
   await ctl(["erase", "--event", id], on);
-  await tells(id, new RegExp(`Erased by ${account}`), /Replayed by Ålice/, /Attempt 3: delivered/);
+  await shows(id, new RegExp(`Erased by ${account}`), /Replayed by Ålice/, /Attempt 3: delivered/);
   for (const text of [(await stage.get(`/leads/${id}`)).text, await show(id, "--json")]) {
     assert.doesNotMatch(text, /Zquoted|welcome|req-/);
   }
@@ -142,7 +142,7 @@ test("a dead letter that is marked as done is never shown or counted as delivere
   accept();
   const calls = fixture.crm.calls.length;
   assert.deepEqual(await ctl(["dead", "done", id], on), { done: [id] });
-  await tells(
+  await shows(
     id,
     new RegExp(`Marked as done by ${account}, nothing was sent`),
     new RegExp(
@@ -184,7 +184,7 @@ test("a dead letter that is marked as done is never shown or counted as delivere
     user: "bo",
     peer: proxy,
   });
-  await tells(id, /Sent again by bo/, /Attempt 3: delivered/, /CRM to localhost:\d+ done 201/);
+  await shows(id, /Sent again by bo/, /Attempt 3: delivered/, /CRM to localhost:\d+ done 201/);
   assert.equal(await reported(), before + 1, "once it was sent, it counts as delivered");
   await testEnv.setClock(null);
 });
@@ -192,7 +192,7 @@ test("a dead letter that is marked as done is never shown or counted as delivere
 test("what is sent is rendered again with secrets masked, and says so when the actions process is down", async () => {
   accept();
   const id = await testEnv.accept(key, { last_name: "Zpreviewed" });
-  await tells(id, /CRM to localhost:\d+: done/);
+  await shows(id, /CRM to localhost:\d+: done/);
   const before = [fixture.crm.calls.length, fixture.smtp.messages.length, await stage.everything()];
   assert.match((await stage.get(`/leads/${id}`)).text, new RegExp(`href="/leads/${id}/sent"`));
   const texts = async () => [plain((await stage.get(`/leads/${id}/sent`)).text), await show(id, "--sent")];
@@ -210,7 +210,7 @@ test("what is sent is rendered again with secrets masked, and says so when the a
   );
   await fixture.actions.stop();
   for (const text of await texts()) assert.match(text, /The actions process .*does not respond/);
-  await tells(id, /Attempt 1: delivered/);
+  await shows(id, /Attempt 1: delivered/);
 });
 
 test("a long timeline keeps its first entry and the newest fifty, and counts the others", async () => {

@@ -46,9 +46,11 @@ export function digestNotification(
         label: messages === 1 ? "Message" : "Messages",
         detail: `${formatNumber(figures.messages_before)} before${heldText(held)}`,
       },
-      ...(figures.spend_cents === 0
-        ? []
-        : [{ value: `$${(figures.spend_cents / 100).toFixed(2)}`, label: "Spent", detail: "" }]),
+      ...(figures.spend_cents === 0 ? [] : [{
+        value: `$${(figures.spend_cents / 100).toFixed(2)}`,
+        label: "Spent",
+        detail: "returns not deducted",
+      }]),
     ],
     notes: isBehind
       ? ["The latest hours are not counted yet. The next digest covers everything after this period."]

@@ -1,7 +1,11 @@
 /** Renders the stored content of leads and submissions without losing digits of numbers. */
 
+import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { decodeString, members } from "../../lead/json.ts";
+import { findSender } from "../../lead/sender.ts";
+import { normalizeLine } from "../../lead/text.ts";
+import type { ConsoleParts } from "./context.ts";
 import { formatCents, safeText } from "./text.ts";
 
 /** Returns the members of a stored JSON object as pairs of name and text. */
@@ -44,4 +48,29 @@ export function pairMembers(
     left: a.get(name) ?? null,
     right: b.get(name) ?? null,
   }));
+}
+
+const nonContentFields: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
+
+/** Returns a submission's sender, contact, and longest other value, each empty if there is none. */
+export function readFields(fields: Readonly<Record<string, unknown>>) {
+  const content = Object.entries(fields).filter(([name]) => !nonContentFields.includes(name))
+    .map(([name, value]) => [name, normalizeLine(String(value ?? ""))] as const);
+  const { name, take, used } = findSender(content, String);
+  const [email, phone] = [take("email"), take("phone")];
+  const others = content.map(([, value]) => value).filter((value) => !used.has(value));
+  return { name, contact: email || phone, text: others.reduce((a, b) => b.length > a.length ? b : a, "") };
+}
+
+/** Lists reasons with their meanings. */
+export function reasonList(names: readonly string[], parts: ConsoleParts): Markup {
+  if (names.length === 0) return markup``;
+  return markup`<ul class="reasons">${
+    names.map((name) => {
+      const meaning = parts.spamMeanings[name];
+      return markup`<li><code>${safeText(name)}</code>${
+        meaning !== undefined && markup` <span class="quiet">${meaning}</span>`
+      }</li>`;
+    })
+  }</ul>`;
 }

@@ -79,7 +79,7 @@ function selectionText({ values }: Selection): Markup {
   }`;
 }
 
-async function filterForm(pool: Pool, { values }: Selection, { zone }: PageClock): Promise<Markup> {
+async function deadFilters(pool: Pool, { values }: Selection, { zone }: PageClock): Promise<Markup> {
   const { tenant, source, reason, to } = values;
   const destinations = [
     ["", "any destination"],
@@ -106,7 +106,7 @@ export async function deadPage({ parts, tokens, query, clock }: Context): Promis
   const [deadLetters, total, fields] = await Promise.all([
     listDeadLetters(pool, { ...filter, limit: listedMax }),
     countDead(pool, filter),
-    filterForm(pool, selection, clock),
+    deadFilters(pool, selection, clock),
   ]);
   return {
     title: "Dead letters",

@@ -2,7 +2,7 @@
 
 import { type Markup, markup, type Value } from "../../http/markup.ts";
 import { removalKind, type StoredEvent } from "../../store/operator/events.ts";
-import { readFields } from "./held.ts";
+import { readFields } from "./content.ts";
 import { table } from "./layout.ts";
 import {
   badge,

@@ -1,9 +1,6 @@
 /** Lists submissions held as spam, and releases or dismisses them. */
 
-import { attributionSources, formKeyName, honeypotName, startedAtName } from "../../contract/forms.ts";
 import { type Markup, markup } from "../../http/markup.ts";
-import { findSender } from "../../lead/sender.ts";
-import { normalizeLine } from "../../lead/text.ts";
 import {
   countCorrections,
   countHeld,
@@ -24,6 +21,7 @@ import {
   selectedTenant,
   tenantSelect,
 } from "./request.ts";
+import { readFields, reasonList } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
 import { type ConsolePage, filterForm, RefusedPage, rowCheckbox, select, table } from "./layout.ts";
 import {
@@ -166,37 +164,12 @@ function submissionCells(
   ];
 }
 
-const nonContentFields: readonly string[] = [honeypotName, formKeyName, startedAtName, ...attributionSources];
-
-/** Returns a submission's sender, contact, and longest other value, each empty if there is none. */
-export function readFields(fields: Readonly<Record<string, unknown>>) {
-  const content = Object.entries(fields).filter(([name]) => !nonContentFields.includes(name))
-    .map(([name, value]) => [name, normalizeLine(String(value ?? ""))] as const);
-  const { name, take, used } = findSender(content, String);
-  const [email, phone] = [take("email"), take("phone")];
-  const others = content.map(([, value]) => value).filter((value) => !used.has(value));
-  return { name, contact: email || phone, text: others.reduce((a, b) => b.length > a.length ? b : a, "") };
-}
-
 /** Lists each reason on the page once, with its meaning. */
 function reasonLegend(held: readonly HeldSubmission[], parts: ConsoleParts): Markup {
   const names = [...new Set(held.flatMap((submission) => submission.reasons))].sort();
   if (names.length === 0) return markup``;
   return markup`<h2>What the reasons mean</h2>
 ${reasonList(names, parts)}`;
-}
-
-/** Lists reasons with their meanings. */
-export function reasonList(names: readonly string[], parts: ConsoleParts): Markup {
-  if (names.length === 0) return markup``;
-  return markup`<ul class="reasons">${
-    names.map((name) => {
-      const meaning = parts.spamMeanings[name];
-      return markup`<li><code>${safeText(name)}</code>${
-        meaning !== undefined && markup` <span class="quiet">${meaning}</span>`
-      }</li>`;
-    })
-  }</ul>`;
 }
 
 /** Asks before more than one submission is released. */

@@ -31,7 +31,7 @@ export async function leadsPage({ parts, query, clock }: Context): Promise<Conso
     body: markup`<h1>Leads and submissions</h1>
 ${error !== null && errorMessage(error)}${misplacedValues(form)}
 ${
-      filterForm(form, {
+      leadFilters(form, {
         tenants,
         zone: clock.zone,
         invalidName: error instanceof InvalidParameter ? error.parameter : null,
@@ -131,7 +131,7 @@ const timeRanges = [["", "any time"], ["24h", "the last 24 hours"], ["7d", "the 
 ]] as const;
 const kinds = [["", "any kind"], ["lead", "leads"], ["form", "submissions"]] as const;
 
-function filterForm(
+function leadFilters(
   form: Parameters,
   { tenants, zone, invalidName }: {
     readonly tenants: Markup;

@@ -20,15 +20,7 @@ import type { Context } from "./context.ts";
 import { type ConsolePage, select, table } from "./layout.ts";
 import { pausedNote } from "./pause.ts";
 import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
-import {
-  formatCents,
-  formatCount,
-  formatMs,
-  monthName,
-  type PageClock,
-  pluralize,
-  safeText,
-} from "./text.ts";
+import { formatCount, formatMs, moneyCells, monthName, type PageClock, pluralize, safeText } from "./text.ts";
 
 const dayMs = 86_400_000;
 const dayRanges = {
@@ -199,7 +191,7 @@ function figureCells(row: Figures): (string | Markup)[] {
     }`,
     formatCount(sumOf(refusedPosts(row))),
     formatCount(returned),
-    ...[row.spend_cents, row.credit_cents, row.net_cents].map(formatCents),
+    ...moneyCells(row),
   ];
 }
 
@@ -233,8 +225,12 @@ function dayTable(rows: readonly ReportRow[]): Markup {
       return {
         cells: [
           day,
-          ...[accepted, delivered, dead, sumOf(refusedPosts(totals)), returned].map(formatCount),
-          ...[totals.spend_cents, totals.credit_cents, totals.net_cents].map(formatCents),
+          formatCount(accepted),
+          formatCount(delivered),
+          formatCount(dead),
+          formatCount(sumOf(refusedPosts(totals))),
+          formatCount(returned),
+          ...moneyCells(totals),
         ],
       };
     }),

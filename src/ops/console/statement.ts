@@ -13,7 +13,7 @@ import { statementScope } from "../statement.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, table } from "./layout.ts";
 import { parseQuery, queryString, selectedTenant, sourceSelect, tenantSelect } from "./request.ts";
-import { formatCents, formatCount, monthName, safeText } from "./text.ts";
+import { formatCount, moneyCells, monthName, safeText } from "./text.ts";
 
 export async function statementPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const form = parseQuery(query, ["tenant", "month", "source"]);
@@ -23,6 +23,8 @@ export async function statementPage({ parts, query, clock }: Context): Promise<C
   const source = form.text("source");
   const isMonth = monthBounds(month, utc) !== null;
   const labels = tenant.slug === null ? [] : await readLabels(parts.pool, tenant);
+  // Such as one of another tenant that was selected before.
+  const hasSource = source === null || tenant.slug === null || labels.includes(source);
   const filters = markup`<form class="filters" method="get" action="/statement">
 ${await tenantSelect(
     parts.pool,
@@ -32,20 +34,24 @@ ${await tenantSelect(
     !isMonth && markup` aria-invalid="true" aria-describedby="wrong"`
   }></div>
 ${sourceSelect(labels, source)}<div><button class="main">Show</button></div></form>`;
-  if (!isMonth || tenant.slug === null) {
+  if (!isMonth || !hasSource || tenant.slug === null) {
     return {
-      status: isMonth ? 200 : 400,
+      status: isMonth && hasSource ? 200 : 400,
       title: "Statement",
       body: markup`<h1>Statement</h1>
 ${
-        isMonth
+        isMonth && hasSource
           ? markup`<p>Select a tenant to see what it owes for a month.</p>`
-          : markup`<p class="bad message" role="alert" id="wrong">The month must be a year and a month, such as 2026-11.</p>`
+          : markup`<p class="bad message" role="alert" id="wrong">${
+            isMonth
+              ? markup`${tenant.slug} has no source ${safeText(source ?? "")} for leads.`
+              : "The month must be a year and a month, such as 2026-11."
+          }</p>`
       }
 ${filters}`,
     };
   }
-  const scope = statementScope(tenant, { month, source });
+  const scope = await statementScope(parts.pool, tenant, { month, source });
   const csv = queryString({ tenant: tenant.slug, month, source });
   const other = (count: number, text: string) =>
     markup`<a class="button" href="/statement${
@@ -88,7 +94,10 @@ ${
 function figureCells(figures: Figures): string[] {
   const { accepted, duplicates, returned } = figures;
   return [
-    ...[accepted, duplicates, sumOf(refusedPosts(figures)), returned].map(formatCount),
-    ...[figures.spend_cents, figures.credit_cents, figures.net_cents].map(formatCents),
+    formatCount(accepted),
+    formatCount(duplicates),
+    formatCount(sumOf(refusedPosts(figures))),
+    formatCount(returned),
+    ...moneyCells(figures),
   ];
 }

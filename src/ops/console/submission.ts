@@ -1,8 +1,8 @@
 /** The spam verdict on an event's page, and reports of spam. */
 
 import { type Markup, markup } from "../../http/markup.ts";
+import { reasonList } from "./content.ts";
 import type { ConsoleParts, Context } from "./context.ts";
-import { reasonList } from "./held.ts";
 import { RefusedPage } from "./layout.ts";
 import { actionForm, idPattern, type NoteCode, readForm, withNote } from "./request.ts";
 import { badge, badges, formatCount, safeText, truncated } from "./text.ts";

@@ -126,7 +126,9 @@ ${
         ) => ({
           cells: [
             campaign,
-            ...[spendCents, creditCents, netCents].map(formatCents),
+            formatCents(spendCents),
+            formatCents(creditCents),
+            formatCents(netCents),
             timeElement(createdAt, clock),
           ],
         })),

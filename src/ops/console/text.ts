@@ -3,6 +3,7 @@
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
+import type { Figures } from "../../store/operator/report_rows.ts";
 import { reasonMeaning, type Sentence } from "../../store/operator/sentence.ts";
 
 // Matches control characters except tab and line feed, the soft hyphen, zero-width and bidirectional marks, invisible
@@ -116,6 +117,13 @@ export function formatCents(cents: number): string {
   return `$${(cents / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
+/** Formats what a source's leads cost, the credits for the returned ones, and the difference. */
+export function moneyCells(
+  { spend_cents, credit_cents, net_cents }: Pick<Figures, "spend_cents" | "credit_cents" | "net_cents">,
+): string[] {
+  return [formatCents(spend_cents), formatCents(credit_cents), formatCents(net_cents)];
+}
+
 const badgeTones: Readonly<Record<string, "good" | "warn" | "bad">> = {
   delivered: "good",
   sending: "warn",
@@ -185,7 +193,7 @@ export function tenantLink(slug: string): Markup {
   return markup`<a href="/tenants/${slug}">${slug}</a>`;
 }
 
-// Chosen: enough to tell the rows of a list apart, and short enough for a phone; the link's title has the whole id.
+// Chosen: enough to distinguish the rows of a list, and short enough for a phone; the link's title has the whole id.
 const shortIdLength = 8;
 
 /** Links an event's page, in a list by the start of its id. */

@@ -74,7 +74,7 @@ test("the counts of the list, ctl, the status and the report agree, with honeypo
     await store(verdict, { form, key });
   }
   const [dismissed] = await listHeld(pool, { tenantId: null, verdict: "spam", limit: 1, after: null });
-  await dismissSubmission(pool, dismissed?.submissionId as string, "127.0.0.1");
+  await dismissSubmission(pool, dismissed?.submissionId as string, "Ada");
   const on = { databaseUrl: testEnv.database.url };
   assert.deepEqual(await readHeldCounts(pool, null), {
     toReview: { count: 2, isMore: false },
