@@ -93,6 +93,22 @@ test("lead list --since lists leads received at or after that time", async () =>
   assert.ok((await ctl(["lead", "list", "--since", "1970-01-01"], on)).length > 2);
 });
 
+test("lead list --tenant lists the newest events of all keys of the tenant, and of no other", async () => {
+  const first = (await ctl(["key", "issue", "box", "--label", "first"], on)).id;
+  const second = (await ctl(["key", "issue", "box", "--label", "second"], on)).id;
+  const ids: string[] = [];
+  for (const key of [first, acme, second, first, acme]) ids.unshift((await accept(sql, key)).event_id);
+  const listed = async (...options: string[]) =>
+    (await ctl(["lead", "list", "--tenant", "box", ...options], on)).map((
+      { event_id }: { event_id: string },
+    ) => event_id);
+  const own = [ids[1], ids[2], ids[4]];
+  assert.deepEqual(await listed(), own);
+  assert.deepEqual(await listed("--limit", "2"), own.slice(0, 2));
+  assert.deepEqual(await listed("--since", "2999-01-01"), []);
+  assert.deepEqual(await listed("--since", "1970-01-01"), own);
+});
+
 test("an id of another shape is a usage error that says what it looks like, and an API key is not repeated", async () => {
   const verbs = ["lead show", "lead return --undo", "dead show", "dead replay", "form release", "form spam"];
   for (const verb of verbs) {

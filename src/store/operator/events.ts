@@ -223,43 +223,45 @@ interface EventFilter {
 
 /** Lists leads and submissions, newest first. */
 export async function listLeads(pool: Pool, filter: EventFilter): Promise<ListedEvent[]> {
-  const rows = await query(pool, (sql) => {
-    const ofTenant = filter.tenantId === null ? sql`` : sql`and e.tenant_id = ${filter.tenantId}`;
-    const since = filter.since === null
-      ? sql``
-      : sql`and e.event_id >= event_id_at(${filter.since}::timestamptz)`;
-    return sql<EventRow[]>`
+  const rows = await query(pool, (sql) =>
+    sql<EventRow[]>`
       select ${listedColumns(sql)}, ${selectReturn(sql)} as returned
-      from (
-        select * from event as e where true ${ofTenant} ${since}
-        order by e.event_id desc limit ${filter.limit}
-      ) as e
+      from (${newestIds(sql, filter)}) as n
+      join event as e on e.event_id = n.event_id
       join tenant as t on t.id = e.tenant_id
       join api_key as k on k.id = e.key_id
-      order by e.event_id desc`;
-  });
+      order by e.event_id desc`);
   const states = await readStates(pool, rows.map(({ eventId }) => eventId));
   return rows.map((row, index) => ({ ...row, state: states[index] as DeliveryState }));
 }
 
-/** Finds a tenant's newest events, newest first; reads as many index entries of each of its keys. */
+/** Selects the ids of the newest events; of a tenant, from as many index entries of each of its keys. */
+function newestIds(sql: postgres.Sql, { tenantId, since, limit }: EventFilter) {
+  const from = since === null ? sql`''` : sql`event_id_at(${since}::timestamptz)`;
+  if (tenantId === null) {
+    return sql`select e.event_id from event as e where e.event_id >= ${from} order by e.event_id desc limit ${limit}`;
+  }
+  return sql`
+    select n.event_id
+    from api_key as k
+    cross join lateral (
+      select e.event_id from event as e
+      -- As in route_states.
+      where (e.key_id, e.event_id) >= (k.id, ${from}) and (e.key_id, e.event_id) < (k.id + 1, '')
+      order by e.key_id desc, e.event_id desc limit ${limit}
+    ) as n
+    where k.tenant_id = ${tenantId}
+    order by n.event_id desc limit ${limit}`;
+}
+
+/** Finds a tenant's newest events, newest first. */
 export async function newestEventIds(
   pool: Pool,
   { tenantId, limit }: { readonly tenantId: number; readonly limit: number },
 ): Promise<string[]> {
-  const rows = await query(pool, (sql) =>
-    sql<{ eventId: string }[]>`
-      select n.event_id as "eventId"
-      from api_key as k
-      cross join lateral (
-        select e.event_id from event as e
-        -- As in route_states.
-        where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
-        order by e.key_id desc, e.event_id desc limit ${limit}
-      ) as n
-      where k.tenant_id = ${tenantId}
-      order by n.event_id desc limit ${limit}`);
-  return rows.map(({ eventId }) => eventId);
+  const filter = { tenantId, since: null, limit };
+  const rows = await query(pool, (sql) => sql<{ event_id: string }[]>`${newestIds(sql, filter)}`);
+  return rows.map(({ event_id: id }) => id);
 }
 
 /** The maximum number of an event's collisions that are read. */
