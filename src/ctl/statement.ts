@@ -1,11 +1,11 @@
 /** Defines `ctl statement`. */
 
 import { csvText } from "#src/http/csv.ts";
-import { monthBounds, utc } from "#src/http/time_zone.ts";
+import { monthBounds, TimeZone, utc } from "#src/http/time_zone.ts";
 import { type Figures, refusedPosts, sumOf } from "#src/store/operator/report_rows.ts";
 import {
   auditContacts,
-  readScope,
+  readLabels,
   readStatement,
   readStatementCells,
   type Statement,
@@ -44,18 +44,29 @@ time zone whose offset is not in whole hours, the hour at a month's end counts w
     if (isCsv && input.json) throw new UsageError("--csv cannot be combined with --json");
     if (withContacts && !isCsv) throw new UsageError("--contacts needs --csv");
     return async (pool) => {
-      const scope = await readScope(pool, await requireTenant(pool, slug), { month, source });
-      if (typeof scope === "string") {
-        throw new Refused(
-          `${slug} has no source ${source} for leads; ctl key list --tenant ${slug} shows them`,
-        );
-      }
+      const scope = await readScope(pool, { slug, month, source });
       if (!isCsv) return reply(scope, await readStatement(pool, scope));
       if (withContacts) await auditContacts(pool, scope);
       return { json: null, text: "", chunks: csvChunks(pool, scope, withContacts) };
     };
   },
 };
+
+async function readScope(
+  pool: Pool,
+  { slug, month, source }: {
+    readonly slug: string;
+    readonly month: string;
+    readonly source: string | null;
+  },
+): Promise<StatementScope> {
+  const tenant = await requireTenant(pool, slug);
+  if (source !== null && !(await readLabels(pool, tenant)).includes(source)) {
+    throw new Refused(`${slug} has no source ${source} for leads; ctl key list --tenant ${slug} shows them`);
+  }
+  const bounds = monthBounds(month, new TimeZone(tenant.timeZone)) as { since: string; until: string };
+  return { tenant, month, source, ...bounds };
+}
 
 async function* csvChunks(pool: Pool, scope: StatementScope, withContacts: boolean): AsyncGenerator<string> {
   for await (const rows of readStatementCells(pool, scope, { withContacts })) yield csvText(rows);

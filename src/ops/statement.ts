@@ -3,30 +3,29 @@
 import { csvText } from "../http/csv.ts";
 import type { Handler } from "../http/exchange.ts";
 import { TextSource } from "../http/source.ts";
-import { readScope, readStatementCells, type StatementScope } from "../store/operator/statement.ts";
+import { monthBounds, TimeZone } from "../http/time_zone.ts";
+import { readLabels, readStatementCells, type StatementScope } from "../store/operator/statement.ts";
 import { findTenant, type FoundTenant } from "../store/operator/tenants.ts";
 import type { Pool } from "../store/pool.ts";
 import { InvalidParameter, Parameters } from "./parameters.ts";
 import { textReply } from "./reply.ts";
 
-const faults = {
-  month: "It must be a year and a month, such as 2026-11",
-  source: "It must be the label of a key that the tenant has or had for leads",
-} as const;
-
 /**
  * Returns what a tenant's statement for a month such as `2026-11` covers.
  *
- * @throws {InvalidParameter}
+ * @throws {InvalidParameter} for a text that is not a month, or a source that had no key for leads
  */
 export async function statementScope(
   pool: Pool,
   tenant: FoundTenant,
-  named: { readonly month: string; readonly source: string | null },
+  { month, source }: { readonly month: string; readonly source: string | null },
 ): Promise<StatementScope> {
-  const scope = await readScope(pool, tenant, named);
-  if (typeof scope === "string") throw new InvalidParameter(scope, faults[scope], named[scope]);
-  return scope;
+  const bounds = monthBounds(month, new TimeZone(tenant.timeZone));
+  if (bounds === null) throw new InvalidParameter("month", "It must be a year and a month, such as 2026-11");
+  if (source !== null && !(await readLabels(pool, tenant)).includes(source)) {
+    throw new InvalidParameter("source", "The tenant has no such source for leads", source);
+  }
+  return { tenant, month, source, ...bounds };
 }
 
 /**

@@ -235,7 +235,7 @@ test("neither group can call a built-in function that could stop the intake, and
   // Each post takes an advisory lock, and a duplicate writes a message.
   const post = { keyId: 1, idempotencyKey: randomUUID(), digest: randomBytes(16).toString("hex") };
   const outcomes = async () => (await acceptPosts(asService, [post])).map(({ outcome }) => outcome);
-  assert.deepEqual([await outcomes(), await outcomes()], [["accepted"], ["duplicate"]]);
+  assert.deepEqual([await outcomes(), await outcomes()], [["accepted"], ["collision"]]);
 });
 
 test("a new table or function belongs to the owner alone until it is granted", async () => {

@@ -40,7 +40,8 @@ test("each identifier finds its lead, submission, collision and logged posts, in
   });
   const sent = (id: string) => ({ "Idempotency-Key": idempotencyKey, "X-Request-Id": id });
   const { json: { event_id: event } } = await post(body, sent("req accepted"));
-  await post({ ...body, phone: "+44 20 7946 0958", external_id: "crm-8" }, sent("req collision"));
+  const other = { ...body, phone: "+44 20 7946 0958", external_id: "crm-8" };
+  for (const id of ["req collision", "req collision 2"]) await post(other, sent(id));
   await post(body, sent("req duplicate"));
   for (const id of ["req refused 1", "req refused 2"]) {
     await post({ ...body, last_name: "" }, { "Idempotency-Key": "refused:1", "X-Request-Id": id });
@@ -54,7 +55,9 @@ test("each identifier finds its lead, submission, collision and logged posts, in
   const [collision, refusals] = [`/collisions/${row?.id}`, `/keys/${key.id}`];
   // Posts that made no event are logged within seconds.
   await until(async () =>
-    (await Promise.all(["req refused 2", "req duplicate"].map(found))).every(([one]) => one)
+    (await Promise.all(["req refused 2", "req duplicate", "req collision 2"].map(found))).every(([one]) =>
+      one
+    )
   );
 
   // The duplicates, the collision and the event.
@@ -65,6 +68,7 @@ test("each identifier finds its lead, submission, collision and logged posts, in
     [submission, [ofSubmission]],
     ["req accepted", ofEvent],
     ["req collision", [collision]],
+    ["req collision 2", [ofLead]],
     ["req duplicate", [ofLead]],
     ["req refused 2", [refusals]],
     [idempotencyKey, ofEvent],
@@ -92,11 +96,15 @@ test("each identifier finds its lead, submission, collision and logged posts, in
   const said = (await find(idempotencyKey)).found.map((one: Record<string, string>) => one.what_happened)
     .sort();
   assert.equal(said[0], "accepted, waiting (no_route)");
+  assert.match(said[1], new RegExp(`^duplicate of ${event.slice(0, 8)}…, posted .* with the same key$`));
   assert.match(
-    said[1],
-    /^got 200 duplicate: other content, perhaps from another person, under .*; collision open$/,
+    said[2],
+    /^got 200 duplicate: other content, perhaps from another person, under .*; collision open \(2 posts\)$/,
   );
-  assert.match(said[2], new RegExp(`^duplicate of ${event.slice(0, 8)}…, posted .* with the same key$`));
+  assert.match(
+    (await find("req collision 2")).found[0].what_happened,
+    /^got 200 duplicate: other content under/,
+  );
   const { found: [refused] } = await find("refused:1");
   assert.deepEqual([refused.what_happened, refused.tenant, refused.source, refused.count, refused.fields], [
     "refused: last_name required (2 posts)",

@@ -109,6 +109,10 @@ test("the post log has each post of an active key that made no event, without it
     ]),
     expected,
   );
+  assert.deepEqual(
+    rows.filter((row) => row.is_collision).map((row) => row.request_id),
+    ["post 1"],
+  );
   for (const { id, at, event_id } of rows) {
     assert.match(id, /^[0-9a-f]{38}$/);
     assert.ok(Math.abs(Number.parseInt(id.slice(0, 14), 16) / 1_000 - at.getTime()) < 1);
@@ -124,7 +128,9 @@ test("the post log has each post of an active key that made no event, without it
   const { stdout } = await runCtl(["lead", "show", id], { databaseUrl: testEnv.database.url });
   const page = await send(`${server.urls.ops}/leads/${id}`);
   for (const text of [stdout, page.text]) {
-    for (const n of [0, 1]) assert.match(text, entry(n));
+    assert.match(text, entry(0));
+    assert.doesNotMatch(text, entry(1), "it is shown as a collision");
+    assert.equal(text.split("It was set aside").length, 2);
   }
 });
 

@@ -1,6 +1,5 @@
 /** Reads a tenant's statement: the figures of a month by source, and its leads one by one. */
 
-import { monthBounds, TimeZone } from "../../http/time_zone.ts";
 import type { Pool } from "../pool.ts";
 import { query } from "../query.ts";
 import { type DeliveryState, readStates } from "./events.ts";
@@ -18,18 +17,6 @@ export interface StatementScope {
   readonly until: string;
   /** A source's label, or `null` for all. */
   readonly source: string | null;
-}
-
-/** Returns what a statement covers, or which of the texts names nothing. A source must have had keys for leads. */
-export async function readScope(
-  pool: Pool,
-  tenant: FoundTenant,
-  { month, source }: { readonly month: string; readonly source: string | null },
-): Promise<StatementScope | "month" | "source"> {
-  const bounds = monthBounds(month, new TimeZone(tenant.timeZone));
-  if (bounds === null) return "month";
-  if (source !== null && !(await readLabels(pool, tenant)).includes(source)) return "source";
-  return { tenant, month, source, ...bounds };
 }
 
 export interface Statement {

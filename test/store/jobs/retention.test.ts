@@ -98,8 +98,8 @@ test("logged posts are deleted after 30 days, at most 500 a run", async () => {
 test("a run without old posts reads none of the log", async () => {
   await setDay(0);
   await sql`
-    insert into post_log (id, key_id, at, status, error)
-    select new_event_id(event_id_at(service_clock()), n), ${web}, service_clock(), 400, 'invalid_json'
+    insert into post_log (id, key_id, at, status, error, is_collision)
+    select new_event_id(event_id_at(service_clock()), n), ${web}, service_clock(), 400, 'invalid_json', false
     from generate_series(1, 20000) as n`;
   const reads = async () => {
     await sql`select pg_stat_force_next_flush()`;
@@ -198,7 +198,7 @@ test("a held submission is deleted with its contacts and cannot be released; a c
   await setRetention(10);
   const digest = randomUUID();
   const old = await delivered(0, { digest });
-  assert.equal((await post({ digest, note: "another" })).outcome, "duplicate");
+  assert.equal((await post({ digest, note: "another" })).outcome, "collision");
   await setDay(0);
   const held = (await post({ kind: "form" })).event_id;
   await sql`delete from outbox where event_id = ${held}`;
