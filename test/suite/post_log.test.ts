@@ -111,7 +111,7 @@ test("the post log has each post of an active key that made no event, without it
   );
   assert.deepEqual(
     rows.filter((row) => row.is_collision).map((row) => row.request_id),
-    ["post 1"],
+    ["post 1", "post 8"],
   );
   for (const { id, at, event_id } of rows) {
     assert.match(id, /^[0-9a-f]{38}$/);
