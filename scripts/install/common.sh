@@ -29,11 +29,11 @@ require_machine() {
   [ -d /run/systemd/system ] || refuse "This machine does not run systemd, which the service needs."
 }
 
-# Only one of install.sh and upgrade.sh runs at a time. The process and its children hold the lock; long-running children
-# do not inherit it (9>&-), so that a new run can follow a killed one.
+# Only one of install.sh and upgrade.sh runs at a time. The process and its children hold the lock. So that a new run can
+# follow a killed one, long-running children do not inherit it (9>&-), and the new run waits for the others.
 lock_installation() {
   exec 9>/run/lead-intake.lock
-  flock --nonblock 9 || refuse "Another installation or upgrade is running on this machine."
+  flock --timeout 10 9 || refuse "Another installation or upgrade is running on this machine."
 }
 
 version_of() { cat "$1/VERSION"; }
