@@ -73,7 +73,7 @@ language sql stable
 as $$ select event_id_at(p_collision.first_at) || '-' || p_collision.id $$;
 
 -- Returns a phone number as the search compares it (src/lead/phone.ts, searchedPhone): +1 and ten digits, or the digits of
--- another number, or a text without digits as it is.
+-- another number, or a text without digits as it is. An extension and a trunk prefix as in +44 (0)20 are left out.
 create or replace function search_phone(p_phone text) returns text
 language sql immutable
 as $$
@@ -82,5 +82,10 @@ as $$
     when d.digits ~ '^1?[2-9][0-9]{9}$' then '+1' || right(d.digits, 10)
     else coalesce(nullif(d.digits, ''), p_phone)
   end collate "C"
-  from (select regexp_replace(regexp_replace(p_phone, '[^0-9]', '', 'g'), '^00', '') as digits) as d
+  from (
+    select regexp_replace(regexp_replace(regexp_replace(regexp_replace(p_phone,
+      '([0-9])[\s,;)]*(?:extension|ext|x|#)[.:=]?\s*[0-9]{1,7}\s*$', '\1', 'i'),
+      '([0-9])\s*\(\s*0\s*\)', '\1'),
+      '[^0-9]', '', 'g'), '^00', '') as digits
+  ) as d
 $$;

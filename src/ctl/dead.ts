@@ -25,7 +25,7 @@ const filterOptions = {
   reason: { value: "TEXT", description: "only those whose reason contains this text, such as http_503" },
   to: {
     value: destinationKinds.join("|"),
-    description: "only those that did not reach this destination",
+    description: "only those whose last attempt failed at this destination",
   },
   since: { value: "TIME", description: "only those received since then" },
   until: { value: "TIME", description: "only those received before then" },

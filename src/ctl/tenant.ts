@@ -236,7 +236,7 @@ function statusText(slug: string, { disabledAt, isUnchanged, keys }: TenantStatu
   return isUnchanged
     ? `Tenant ${slug} has been disabled since ${shortTime(disabledAt)} UTC.`
     : `Tenant ${slug} is disabled; posts with its ${keyText} are no longer accepted. Partners do not retry a 401, so these
-leads are lost. To accept leads and deliver them later: ctl tenant enable ${slug}; ctl tenant pause ${slug}`;
+leads are lost. To accept leads and deliver them later: ctl tenant pause ${slug}; ctl tenant enable ${slug}`;
 }
 
 const disable: Command = {

@@ -275,18 +275,22 @@ function refusalOf(text: string): Pick<Extract<SendOutcome, { kind: "refused" }>
       reason?: unknown;
       effects?: Record<string, unknown>;
     };
-    if (error === "effects_waiting" && typeof code === "string" && /^[a-z_]{1,40}$/.test(code)) {
-      return { reason: code, next: "wait" };
-    }
     const states = Object.entries(effects).map(([effect, state]) => `${effect} ${state}`);
-    const failed = states.filter((state) => /^[a-z]+ (?:failed|waiting)/.test(state));
-    const reason = failed.length > 0 && error !== effectsNotBegun ? failed.join("; ") : error;
+    const waiting = states.filter((state) => /^[a-z]+ waiting/.test(state));
+    const failed = states.filter((state) => /^[a-z]+ failed/.test(state));
+    const isWaiting = error === "effects_waiting" && typeof code === "string" && /^[a-z_]{1,40}$/.test(code);
+    if (isWaiting && failed.length === 0) return { reason: code, next: "wait" };
+    // What waits comes first, because it must not be cut: what ends the wait looks for it.
+    const known = [...waiting, ...failed].join("; ");
+    const reason = known !== "" && error !== effectsNotBegun ? known : error;
     return {
       // The store does not accept NUL, and a log line must not contain line breaks.
       reason: typeof reason === "string" ? reason.replace(/\p{Cc}/gu, " ").slice(0, 200) : null,
-      next: error === "effects_refused"
+      next: isWaiting
+        ? "wait"
+        : error === "effects_refused"
         ? "give_up"
-        : states.some((state) => /^[a-z]+ waiting/.test(state))
+        : waiting.length > 0
         ? "repeat_always"
         : states.includes("crm failed: crm_unauthorized")
         ? "repeat_replay"

@@ -68,7 +68,8 @@ export function readingsOf(sent: string): Readings | string {
     phone,
     emails,
     names: emails.length === 0 ? namesOf(line) : [],
-    ids: [...new Set([text, line])],
+    // A copied id may have had its quotes when it was sent.
+    ids: [...new Set([text, line, withoutControls(sent), ...(requestIdPattern.test(id) ? [id] : [])])],
   };
 }
 
@@ -79,13 +80,15 @@ function unquoted(text: string): string {
 
 /** Whether a text is digits and formatting, perhaps with a scheme or an extension. */
 function isPhone(text: string): boolean {
-  const others = text.replace(/^tel:/i, "").replace(/\b(?:ext?|x)\b\.?|x(?=\p{Nd})/giu, "");
+  const others = text.replace(/^tel:/i, "").replace(/\b(?:extension|ext?|x)\b\.?|x(?=\p{Nd})/giu, "");
   return !/[\p{L}@_]/u.test(others) && (text.match(/\p{Nd}/gu) ?? []).length >= phoneDigitsMin;
 }
 
 function emailsOf(line: string): string[] {
   const [, inBrackets] = /<([^<>]*)>$/.exec(line) ?? [];
-  return [(inBrackets ?? line).replace(/^mailto:/i, "").toLowerCase()];
+  const address = (inBrackets ?? line).toLowerCase();
+  // Stored as sent.
+  return [...new Set([address.replace(/^mailto:/, ""), address])];
 }
 
 /** Returns the beginnings of names that a text may be; with a comma, the last name may come first. */

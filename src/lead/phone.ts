@@ -54,12 +54,17 @@ export function plainNumber(sent: string): string | null {
   return number === "" || number === "+" ? null : number;
 }
 
+const extension = /([0-9])[\s,;)]*(?:extension|ext|x|#)[.:=]?\s*[0-9]{1,7}\s*$/i;
+/** Matches the prefix in `+44 (0)20 7946 0958`. */
+const trunkPrefix = /([0-9])\s*\(\s*0\s*\)/;
+
 /**
  * Returns the form in which the search indexes a number (search_phone in sql/): `+1` and ten digits, or the digits of
- * another number, or a text without digits as it is.
+ * another number, or a text without digits as it is. An extension is left out.
  */
 export function searchedPhone(text: string): string {
-  const digits = withAsciiDigits(text).replace(/[^0-9]/g, "").replace(/^00/, "");
+  const number = withAsciiDigits(text).replace(extension, "$1").replace(trunkPrefix, "$1");
+  const digits = number.replace(/[^0-9]/g, "").replace(/^00/, "");
   const [, national] = /^1?([2-9]\d{9})$/.exec(digits) ?? [];
   return national === undefined ? digits || text : `+1${national}`;
 }

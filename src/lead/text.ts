@@ -2,6 +2,8 @@
  * Normalizes text in linear time; no regular expression backtracks over a long body. This module is browser compatible.
  */
 
+import { keyInText } from "../contract/api_key.ts";
+
 /** Matches control characters other than tab, LF, VT, FF, CR and NEL. */
 const removedControl = /[^\P{Cc}\p{White_Space}]/gu;
 const control = /\p{Cc}/gu;
@@ -36,6 +38,7 @@ export function lineFault(line: string, lengthMax: number): string | null {
   if (misleading.test(line) || !line.isWellFormed()) {
     return "must not contain control characters, line separators or malformed Unicode";
   }
+  if (keyInText.test(line)) return "must not contain an API key";
   return isLongerThan(line, lengthMax) ? `is longer than ${lengthMax} characters` : null;
 }
 

@@ -3,6 +3,7 @@
  * Forms are parsed more leniently.
  */
 
+import { keyInText } from "../contract/api_key.ts";
 import { parseDurationMs, parseTime, type TimeZone, utc } from "../http/time_zone.ts";
 import { lineFault, trimWhiteSpace } from "../lead/text.ts";
 
@@ -52,6 +53,12 @@ export class Parameters {
         throw new InvalidParameter(
           reportedName,
           `Unknown parameter; the known ones are: ${known.join(", ") || "none"}`,
+        );
+      }
+      if (keyInText.test(value)) {
+        throw new InvalidParameter(
+          reportedName,
+          "It contains an API key; ctl key list finds keys by their last four characters",
         );
       }
       if (value.includes("\0")) throw new InvalidParameter(reportedName, "It contains a NUL character");

@@ -11,11 +11,11 @@ before(async () => {
   await ctl(["tenant", "add", "acme", "--name", "Acme Roofing"], on);
   await ctl(["tenant", "set", "acme", "--time-zone", "America/New_York"], on);
   await ctl(["key", "issue", "acme", "--label", "=web"], on);
-  await ctl(["key", "issue", "acme", "--label", "ads"], on);
-  // Alternately of both sources, in the hour that occurs twice, and one lead just before the month.
+  for (let key = 2; key <= 3; key += 1) await ctl(["key", "issue", "acme", "--label", "ads"], on);
+  // Alternately of both sources, one of which has two keys, in the hour that occurs twice, and one lead just before the month.
   await sql`
     insert into event (event_id, kind, tenant_id, key_id, received_at, dedupe_space, flags, lead)
-    select new_event_id(event_id_at(e.at), 1), 'lead', 1, 1 + e.n % 2, e.at, 'c', '{}', json_build_object(
+    select new_event_id(event_id_at(e.at), 1), 'lead', 1, (array[1, 2, 1, 3])[1 + e.n % 4], e.at, 'c', '{}', json_build_object(
       'first_name', 'Ada', 'last_name', '=1+1', 'phone', '+15551234567', 'email', 'ada@example.com', 'external_id', '-' || e.n,
       'project_area', 'roof', 'zip', '97201', 'cost_cents', 150
     )

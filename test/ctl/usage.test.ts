@@ -101,6 +101,11 @@ const wrong: readonly WrongUse[] = [
     /EVENT_ID must be 38 digits 0-9 and letters a-f\. This looks like an Idempotency-Key/,
   ],
   [
+    "a return with an API key in its note",
+    ["lead", "return", "0".repeat(38), "--reason", "other", "--note", "lead_live_ghnds0123456789"],
+    /^--note must not contain an API key\nUsage/,
+  ],
+  [
     "a return undone with a note",
     ["lead", "return", "0".repeat(38), "--undo", "--note", "x"],
     /--note cannot be combined with --undo/,

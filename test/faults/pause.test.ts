@@ -80,11 +80,26 @@ test("a failing CRM is retried at its own pace while the email is paused", async
   const eventId = await post(key);
   await until(() => callsOf(eventId) >= 3, { what: "the CRM is called again" });
   const { attempts } = await deliveryOf(eventId);
-  assert.match(attempts[0].reason, /^crm failed: http_500; email waiting: paused$/);
+  assert.match(attempts[0].reason, /^email waiting: paused; crm failed: http_500$/);
   crm.answer = status(204);
   await until(async () => (await deliveryOf(eventId)).reason === "paused");
   assert.equal(mailsOf(eventId), 0);
   await pause("resume", key, "--email");
   await delivered(eventId);
   assert.equal(mailsOf(eventId), 1);
+});
+
+test("a CRM's refusal for good is visible while the email is paused, and the lead dies when the email is sent", async () => {
+  const key = await fixture.routed();
+  await pause("pause", key, "--email");
+  crm.answer = status(410);
+  const eventId = await post(key);
+  const reason = "email waiting: paused; crm failed: http_410";
+  await until(async () => (await deliveryOf(eventId)).reason === reason);
+  const { found: [{ what_happened: happened }] } = await ctl(["find", eventId], on);
+  assert.equal(happened, `accepted, waiting (${reason})`);
+  await pause("resume", key, "--email");
+  await until(async () => (await deliveryOf(eventId)).state === "dead");
+  assert.deepEqual([callsOf(eventId), mailsOf(eventId)], [1, 1]);
+  crm.answer = status(204);
 });

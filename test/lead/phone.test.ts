@@ -38,12 +38,21 @@ test("ten bare digits are normalized only for countries of calling code 1", () =
 });
 
 test("the search reads a number as +1 and ten digits, as the digits of another number, or as the text", () => {
-  for (const typed of ["+14155550123", "4155550123", "1 (415) 555-0123", "٤١٥٥٥٥٠١٢٣"]) {
-    assert.equal(searchedPhone(typed), "+14155550123", typed);
-  }
-  for (const typed of ["+44 20 7946 0958", "0044 20 7946 0958"]) {
+  const extensions = ["x7", " x 7", ", ext. 77", ";ext=777", " #7", " Extension: 7 "];
+  for (
+    const typed of [
+      "+14155550123",
+      "4155550123",
+      "1 (415) 555-0123",
+      "٤١٥٥٥٥٠١٢٣",
+      ...extensions.map((text) => `(415) 555-0123${text}`),
+    ]
+  ) assert.equal(searchedPhone(typed), "+14155550123", typed);
+  for (const typed of ["+44 20 7946 0958", "0044 20 7946 0958", "+44 (0)20 7946 0958"]) {
     assert.equal(searchedPhone(typed), "442079460958");
   }
+  assert.equal(searchedPhone("(0)20 7946 0958"), "02079460958");
+  assert.equal(searchedPhone("fax 5550123"), "5550123");
   assert.equal(searchedPhone("call me"), "call me");
 });
 

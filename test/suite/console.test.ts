@@ -310,7 +310,7 @@ test("the list of dead letters is filtered, and replaying all of these affects n
   assert.match(
     asked.text.replaceAll(/<[^>]*>/g, ""),
     new RegExp(
-      `of ${tenant.slug} whose reason contains http_503, that did not reach CRM, received since 1h return`,
+      `of ${tenant.slug} whose reason contains http_503, of which the last attempt failed at CRM, received since 1h return`,
     ),
   );
   const [, since = ""] = /name="since" value="([^"]+)"/.exec(asked.text) ?? [];
@@ -360,8 +360,11 @@ test("a tenant's page pauses and resumes its deliveries, each with an audit row"
   ]);
   assert.match(await plain(`/leads/${waiting}`), /paused : an operator has paused/);
   assert.match((await act(page, `${page}/pause`, [["scope", "email"]])).text, /Email is paused/);
-  assert.match((await act(page, `${page}/resume`, [["scope", "all"]])).text, /Resumed\. The waiting/);
-  assert.match((await act(page, `${page}/resume`, [["scope", "email"]])).text, /Resumed\. The waiting/);
+  assert.match((await act(page, `${page}/resume`, [["scope", "all"]])).text, /Resumed\. What waited is sent/);
+  assert.match(
+    (await act(page, `${page}/resume`, [["scope", "email"]])).text,
+    /Resumed\. What waited is sent/,
+  );
   const noted = (await stage.audit()).slice(-4);
   const actions = ["tenant.pause", "tenant.pause", "tenant.resume", "tenant.resume"];
   assert.deepEqual(
@@ -598,6 +601,10 @@ test("the navigation has badges for dead rows, held submissions to review and op
 });
 
 test("the overview has the report's totals for its period: accepted, delivered, refused posts, failing fields", async () => {
+  const past = (await stage.get("/report?range=2024-05&source=former")).text;
+  for (const value of ["2024-05", "former"]) {
+    assert.match(past, new RegExp(`<option value="${value}" selected>`), "the next Show keeps it");
+  }
   for (const range of ["7d", "30d"]) {
     const [, all = ""] = (await stage.get(`/report?range=${range}`)).text.split("<strong>All</strong>");
     const invalid = /([\d,]+) invalid fields?/.exec(all)?.[1];

@@ -163,7 +163,24 @@ test("an id that identifies nothing stays in the search box, and the page says w
   assert.ok((await stage.get(`/tenants/${eventId}`)).text.includes(`href="/leads/${eventId}"`));
 });
 
-test("an API key in place of an id is not repeated on the page", async () => {
+test("an API key in place of an id or a filter is not repeated on the page", async () => {
+  for (
+    const query of [
+      "leads?source=",
+      "leads?email=",
+      "report?source=",
+      `statement?tenant=${tenant.slug}&source=`,
+      "statement?month=",
+      "dead?reason=",
+      "audit?subject=",
+      "find?q=",
+    ]
+  ) {
+    const { status, text } = await stage.get(`/${query}${key.text}`);
+    assert.equal(status, 400, query);
+    assert.match(text, /It contains an API key/);
+    assert.ok(!text.includes(key.text.slice(0, 20)), query);
+  }
   const { status, text } = await stage.get(`/leads/${key.text}`);
   assert.equal(status, 404);
   assert.match(text, /This is an API key/);

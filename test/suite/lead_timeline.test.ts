@@ -122,6 +122,9 @@ test("a lead's page and ctl lead show tell what was answered, replayed and sent 
   const fields = [["only", id], ["effect", "crm"], ["seen", "2"]] as const;
   await act(id, "/leads/send-again", { fields, user: "mallory", peer: "127.0.0.1" });
   await shows(id, /Sent again by console/, /Attempt 3: delivered/);
+  const again = { key: key.text, body: lead({ last_name: "Zquoted" }), headers };
+  await Promise.all(Array.from({ length: 60 }, () => testEnv.intake(again)));
+  await shows(id, /\d\d\+ older entries left out/, /Attempt 1: refused/, /Another lead/, /Replayed by Ålice/);
   assert.deepEqual((await stage.audit()).map(({ claimed }) => claimed), ["Ålice <ops>", "console"]);
   assert.match(plain((await stage.get("/audit")).text), /Ålice <ops>/);
   assert.match((await runCtl(["audit", "list"], on)).stdout, /Ålice <ops>/);

@@ -1,6 +1,5 @@
 /** `/audit`: the log of operator actions. */
 
-import { keyInText } from "../../contract/api_key.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { Context } from "./context.ts";
 import { type ConsolePage, filterForm, table } from "./layout.ts";
@@ -139,7 +138,7 @@ ${
       filterForm("/audit", [
         await tenantSelect(pool, tenant.slug),
         markup`<div><label for="subject">Id, slug or term</label><input id="subject" name="subject" value="${
-          subject === null || keyInText.test(subject) ? "" : subject
+          subject ?? ""
         }" autocomplete="off" spellcheck="false"></div>`,
       ])
     }

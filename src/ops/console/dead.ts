@@ -70,7 +70,7 @@ function selectionText({ values }: Selection): Markup {
   const parts = [
     ...(source === null ? [] : [markup`from source <strong>${safeText(source)}</strong>`]),
     ...(reason === null ? [] : [markup`whose reason contains <strong>${safeText(reason)}</strong>`]),
-    ...(to === null ? [] : [markup`that did not reach <strong>${effectName(to)}</strong>`]),
+    ...(to === null ? [] : [markup`of which the last attempt failed at <strong>${effectName(to)}</strong>`]),
     ...(since === null ? [] : [markup`received since <strong>${safeText(since)}</strong>`]),
     ...(until === null ? [] : [markup`received before <strong>${safeText(until)}</strong>`]),
   ];
@@ -89,7 +89,7 @@ async function deadFilters(pool: Pool, { values }: Selection, { zone }: PageCloc
 ${await tenantSelect(pool, tenant)}${
     textField("source", { label: "Source (the key's label)", value: source })
   }${textField("reason", { label: "Reason contains", value: reason })}${
-    select("to", destinations, { label: "Did not reach", selected: to })
+    select("to", destinations, { label: "Failed at", selected: to })
   }${
     ([["since", "Received since"], ["until", "Received before"]] as const).map(([name, label]) =>
       textField(name, { label: `${label} (${zone.name})`, value: values[name], isDate: true })

@@ -1,6 +1,5 @@
 /** `/find`: what an identifier finds, each result with what happened. */
 
-import { keyInText } from "../../contract/api_key.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import { readingsOf } from "../../lead/identifier.ts";
 import { find, type Found, foundMax } from "../../store/operator/find.ts";
@@ -20,12 +19,10 @@ export const findHref = (text: string): string => `${findPath}${queryString({ q:
 
 export async function findPage({ parts, query, clock }: Context): Promise<ConsolePage> {
   const searched = parseQuery(query, ["q"]).text("q");
-  // A key is not shown again.
-  const shown = searched !== null && keyInText.test(searched) ? null : searched;
   const page = (body: Markup, status = 200): ConsolePage => ({
     status,
     title: "Find",
-    searched: shown,
+    searched,
     body: markup`<h1>Find</h1>
 ${body}
 <p class="quiet">Type ${identifiers}. To list by tenant, source, state, flag or time, use <a href="/leads">Leads</a>.</p>`,

@@ -36,14 +36,13 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
   const form = parseQuery(query, ["range", "tenant", "source"]);
   const sent = form.text("range") ?? "7d";
   const isMonth = monthBounds(sent, utc) !== null;
-  const months = Array.from(
-    { length: monthsListed },
-    (_, index) => monthAfter(monthOf(clock.nowMs, clock.zone), -index),
-  );
-  const range = isMonth ? sent : form.oneOf("range", [...Object.keys(dayRanges), ...months]) ?? sent;
   const tenant = await selectedTenant(parts.pool, form);
   const source = form.text("source");
-  const zone = isMonth && tenant.slug !== null ? new TimeZone(tenant.timeZone) : clock.zone;
+  const monthZone = tenant.slug === null ? clock.zone : new TimeZone(tenant.timeZone);
+  const thisMonth = monthOf(clock.nowMs, monthZone);
+  const months = Array.from({ length: monthsListed }, (_, index) => monthAfter(thisMonth, -index));
+  const range = isMonth ? sent : form.oneOf("range", [...Object.keys(dayRanges), ...months]) ?? sent;
+  const zone = isMonth ? monthZone : clock.zone;
   const span = rangeSpan(range, { nowMs: clock.nowMs, zone });
   const data = await readReport(parts.pool, { ...span, tenant: tenant.slug });
   const shown = { ...data, sources: ofSource(data.sources, source) };
@@ -67,7 +66,7 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
 ${
       select("range", [
         ...Object.entries(dayRanges).map(([name, { text }]) => [name, text] as const),
-        ...months.map((month, index) =>
+        ...[...new Set(isMonth ? [...months, range] : months)].map((month, index) =>
           [month, ["this month", "last month"][index] ?? monthName(month)] as const
         ),
       ], { label: "Accepted", selected: range })

@@ -196,8 +196,8 @@ const startsText = "starts immediately, unless it is paused";
 const successNotes = {
   replayed: (n: number) => `${pluralize(n, "dead letter")} returned to pending; delivery ${startsText}.`,
   released: (n: number) => `${pluralize(n, "submission")} released; delivery ${startsText}.`,
-  paused: () => "Paused. Posts are accepted, and the events wait until you resume.",
-  resumed: () => "Resumed. The waiting events are sent immediately.",
+  paused: () => "Paused. Posts are accepted, and what is paused waits until you resume.",
+  resumed: () => "Resumed. What waited is sent immediately, unless it is paused below.",
   dismissed: (n: number) =>
     `${pluralize(n, "submission")} dismissed: still held, but no longer on this list.`,
   spam_marked: () => "Saved. The spam score learns from it within seconds.",
@@ -320,7 +320,8 @@ export async function tenantSelect(
 
 /** Renders a `<select>` of sources' labels. Chosen: without labels that an option, which is plain text, cannot show. */
 export function sourceSelect(labels: Iterable<string>, selected: string | null): Markup {
-  const options = [...new Set(labels)].filter(isPlain).map((label) => [label, label] as const);
+  const listed = new Set(selected === null ? labels : [...labels, selected]);
+  const options = [...listed].filter(isPlain).map((label) => [label, label] as const);
   return select("source", [["", "all sources"], ...options], { label: "Source", selected });
 }
 

@@ -12,6 +12,7 @@ import type { Context } from "./context.ts";
 import { RefusedPage, select } from "./layout.ts";
 import { actionForm, idPattern, type NoteCode, readForm, withNote } from "./request.ts";
 import { badge, formatCents, safeText, timeElement } from "./text.ts";
+import { notFound } from "./wrong_id.ts";
 
 const path = "/leads/return";
 
@@ -50,14 +51,13 @@ ${
 
 const withSpaces = (reason: string) => reason.replaceAll("_", " ");
 
-const notes: Readonly<Record<ReturnOutcome["outcome"], NoteCode>> = {
+const notes: Readonly<Record<Exclude<ReturnOutcome["outcome"], "unknown">, NoteCode>> = {
   returned: "lead_returned",
   undone: "return_undone",
   already: "return_already",
   not_returned: "return_not_returned",
   form: "return_form",
   erased: "return_erased",
-  unknown: "again_erased",
 };
 
 /** `POST /leads/return`: returns a lead, or undoes its return. */
@@ -75,5 +75,6 @@ export async function returnAction({ parts, tokens, exchange, operator }: Contex
     note: reason === null ? null : note,
     operator,
   });
+  if (outcome === "unknown") throw notFound("event", eventId);
   return withNote(`/leads/${eventId}`, { tokens, code: notes[outcome] });
 }

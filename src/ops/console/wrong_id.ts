@@ -82,7 +82,7 @@ export function invalidRequest(
     400,
     "Invalid request",
     markup`<p class="bad message" role="alert">${safeText(parameter)}: ${message}.${
-      value !== null && !keyInText.test(value) && markup` It was “${safeText(value)}”.`
+      value !== null && markup` It was “${safeText(value)}”.`
     }</p>
 ${
       method === "POST" ? markup`<p>Nothing was changed.</p>` : filterForm(

@@ -40,6 +40,8 @@ export interface FoundPosts extends Result {
   readonly idempotencyKey: string | null;
   /** Whether the posts have other content than the event whose Idempotency-Key they have. */
   readonly isCollision: boolean;
+  /** Whether the first event's duplicates are those with its Idempotency-Key, not those with its content. */
+  readonly isByKey: boolean | null;
   /** The first event, of which the posts are duplicates, and when it was received. */
   readonly eventId: string | null;
   readonly eventReceivedAt: string | null;
@@ -164,9 +166,9 @@ async function findPosts(
     return sql<PostRow[]>`
       select p.key_id::text as "keyId", t.slug as tenant, k.label as source, p.status, p.error, p.fields::text as fields,
         p.request_id as "requestId", p.idempotency_key as "idempotencyKey", p.event_id as "eventId",
-        p.is_collision as "isCollision", ${isoTime(sql, sql`e.received_at`)} as "eventReceivedAt", ${
-      isoTime(sql, sql`p.at`)
-    } as at
+        p.is_collision as "isCollision", e.dedupe_space in ('k', 'K') as "isByKey", ${
+      isoTime(sql, sql`e.received_at`)
+    } as "eventReceivedAt", ${isoTime(sql, sql`p.at`)} as at
       from (select p.id from (${union}) as p order by p.id desc limit ${postsMax}) as i
       join post_log as p on p.id = i.id
       join api_key as k on k.id = p.key_id

@@ -41,18 +41,18 @@ export async function readStatement(
 
 /** Returns the labels of all keys for leads that the tenant has or had. */
 export async function readLabels(pool: Pool, tenant: FoundTenant): Promise<string[]> {
-  return (await readKeys(pool, { tenant, source: null })).map(({ label }) => label);
+  return (await readSources(pool, { tenant, source: null })).map(({ label }) => label);
 }
 
-async function readKeys(
+async function readSources(
   pool: Pool,
   { tenant, source }: Pick<StatementScope, "tenant" | "source">,
-): Promise<{ id: number; label: string }[]> {
+): Promise<{ label: string; keyIds: number[] }[]> {
   return await query(pool, (sql) =>
-    sql<{ id: number; label: string }[]>`
-      select id, label from api_key
+    sql<{ label: string; keyIds: number[] }[]>`
+      select label, array_agg(id) as "keyIds" from api_key
       where tenant_id = ${tenant.id} and surface = 'intake' and (${source}::text is null or label = ${source})
-      order by label, id`);
+      group by label order by label`);
 }
 
 /** Audits that the leads' contacts were exported. */
@@ -116,14 +116,14 @@ export async function* readStatementCells(
 ): AsyncGenerator<(string | null)[][]> {
   const chosen = withContacts ? { ...columns, ...contactColumns } : columns;
   yield [Object.keys(chosen)];
-  for (const { id, label: source } of await readKeys(pool, scope)) {
-    for (let page = await readLeads(pool, scope, id, ""); page.length > 0;) {
+  for (const { keyIds, label: source } of await readSources(pool, scope)) {
+    for (let page = await readLeads(pool, scope, keyIds, ""); page.length > 0;) {
       const states = await readStates(pool, page.map(({ eventId }) => eventId));
       yield page.map((lead, index) => {
         const names = { source, state: states[index] as DeliveryState };
         return Object.values(chosen).map((cell) => cell(lead, names));
       });
-      page = page.length < pageRows ? [] : await readLeads(pool, scope, id, page.at(-1)?.eventId ?? "");
+      page = page.length < pageRows ? [] : await readLeads(pool, scope, keyIds, page.at(-1)?.eventId ?? "");
     }
   }
 }
@@ -131,7 +131,7 @@ export async function* readStatementCells(
 async function readLeads(
   pool: Pool,
   { tenant, since, until }: StatementScope,
-  keyId: number,
+  keyIds: readonly number[],
   after: string,
 ): Promise<StatementLead[]> {
   const format = "YYYY-MM-DD HH24:MI:SS";
@@ -143,12 +143,21 @@ async function readLeads(
         case when r.undoes is null then to_char(r.at at time zone ${tenant.timeZone}, ${format}) end as "returnedAt",
         r.reason, e.lead ->> 'first_name' as "firstName", e.lead ->> 'last_name' as "lastName",
         e.lead ->> 'phone' as phone, e.lead ->> 'email' as email
-      from event as e
+      from (
+        select i.event_id
+        from unnest(${[...keyIds]}::int[]) as k (id)
+        cross join lateral (
+          select e.event_id from event as e
+          -- Compared as rows; otherwise the planner may scan all events for a key with few.
+          where (e.key_id, e.event_id) > (k.id, greatest(${after}, event_id_at(${since}::timestamptz)))
+            and (e.key_id, e.event_id) < (k.id, event_id_at(${until}::timestamptz))
+          order by e.key_id, e.event_id limit ${pageRows}
+        ) as i
+        order by i.event_id limit ${pageRows}
+      ) as i
+      join event as e on e.event_id = i.event_id
       left join lateral (
         select r.at, r.reason, r.undoes from lead_return as r where r.event_id = e.event_id order by r.id desc limit 1
       ) as r on true
-      -- Compared as rows; otherwise the planner may scan all events for a key with few.
-      where (e.key_id, e.event_id) > (${keyId}, greatest(${after}, event_id_at(${since}::timestamptz)))
-        and (e.key_id, e.event_id) < (${keyId}, event_id_at(${until}::timestamptz))
-      order by e.key_id, e.event_id limit ${pageRows}`);
+      order by e.event_id`);
 }

@@ -27,6 +27,8 @@ export interface Timeline {
 /** The number of audit rows of an event that are read. */
 export const auditEntriesMax = 100;
 const entriesMax = 50;
+// A partner's further posts must not push out what happened to the lead.
+const postEntriesMax = 10;
 
 /** Returns what happened to an event: its first entry and the newest ones, earliest first. */
 export function timelineOf(
@@ -38,28 +40,33 @@ export function timelineOf(
   },
 ): Timeline {
   const { delivery: { attempts } } = event;
-  // The sort is stable: entries with the same time stay in this order.
-  const later = [
-    ...event.collisions.map(collisionEntry),
-    ...duplicates.map((post) => duplicateEntry(post, event)),
+  const others = [
     ...attempts.filter(({ outcome }) => outcome !== "marked").map(attemptEntry),
     ...effects.flatMap(effectEntries),
     ...audit.flatMap((entry) => auditEntries(entry, event)),
     ...diedEntries(event),
     ...removalEntries(event, audit),
     ...sandboxEntries(event),
-  ].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const shown = later.slice(-entriesMax);
+  ];
+  const posts = [
+    ...event.collisions.map(collisionEntry),
+    ...duplicates.map((post) => duplicateEntry(post, event)),
+  ];
+  const shown = [...earliestFirst(posts).slice(-postEntriesMax), ...earliestFirst(others).slice(-entriesMax)];
   const unreadAttempts = (attempts[0]?.number ?? 1) - 1;
   return {
-    entries: [receivedEntry(event), ...shown],
+    entries: [receivedEntry(event), ...earliestFirst(shown)],
     omitted: {
-      count: unreadAttempts + later.length - shown.length,
+      count: unreadAttempts + posts.length + others.length - shown.length,
       isMore: event.collisions.length === collisionsMax || duplicates.length === duplicatesMax ||
         audit.length === auditEntriesMax,
     },
   };
 }
+
+// Stable: entries with the same time stay in order.
+const earliestFirst = (entries: readonly TimelineEntry[]) =>
+  entries.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
 
 function receivedEntry(event: StoredEvent): TimelineEntry {
   const { acceptedFrom: from, submission, flags } = event;

@@ -71,7 +71,7 @@ function deliveryText(
         done === "" ? "" : `; only ${done} received it`
       }`;
     case "marked":
-      return `marked${by}, nothing was sent then${sent}`;
+      return `marked${by}, nothing was sent then${done === "" ? "" : `; delivered to ${done} before`}`;
     case "erased":
       return "removed before delivery";
     case "held":
@@ -95,15 +95,14 @@ function otherContent(eventId: string | null, mayBeOther: boolean): string {
 }
 
 function postsText(posts: FoundPosts): string {
-  const { error, status, fields, eventId, eventReceivedAt, firstAt, idempotencyKey, isCollision, count } =
-    posts;
+  const { error, status, fields, eventId, eventReceivedAt, firstAt, isByKey, isCollision, count } = posts;
   if (error !== null) {
     const failing = Object.entries(fields ?? {}).map(([name, reason]) => `${name} ${reason}`);
     return `refused: ${failing.length === 0 ? `${status} ${error}` : failing.join(", ")}${postCount(count)}`;
   }
   if (isCollision) return `got 200 duplicate: ${otherContent(eventId, false)}${postCount(count)}`;
   const posted = eventReceivedAt === null ? "" : `, posted ${laterText(eventReceivedAt, firstAt)}`;
-  return `duplicate of ${short(eventId)}${posted} with the same ${
-    idempotencyKey === null ? "content" : "key"
-  }${postCount(count)}`;
+  return `duplicate of ${short(eventId)}${posted} with the same ${isByKey ? "key" : "content"}${
+    postCount(count)
+  }`;
 }
