@@ -92,7 +92,7 @@ test("each identifier finds its lead, submission, collision and logged posts, in
     ["grace ång", [ofSubmission]],
     ["503 555 7788", [`/leads/${extension}`]],
     ["5035557788 ext. 9", [`/leads/${extension}`]],
-    ["el.o@example.com", [`/leads/${extension}`]],
+    ["mailto:el.o@example.com", [`/leads/${extension}`]],
     ["+44 20 7946 0111", [`/leads/${foreign}`]],
     ["ngström", []],
     ["4155550172", []],

@@ -27,7 +27,7 @@ export interface Timeline {
 /** The number of audit rows of an event that are read. */
 export const auditEntriesMax = 100;
 const entriesMax = 50;
-// A partner's further posts must not push out what happened to the lead.
+// Of collisions and of duplicates: a partner's retries must not push out what happened to the lead.
 const postEntriesMax = 10;
 
 /** Returns what happened to an event: its first entry and the newest ones, earliest first. */
@@ -48,16 +48,18 @@ export function timelineOf(
     ...removalEntries(event, audit),
     ...sandboxEntries(event),
   ];
-  const posts = [
-    ...event.collisions.map(collisionEntry),
-    ...duplicates.map((post) => duplicateEntry(post, event)),
+  const collided = earliestFirst(event.collisions.map(collisionEntry));
+  const repeated = duplicates.map((post) => duplicateEntry(post, event));
+  const shown = [
+    ...collided.slice(-postEntriesMax),
+    ...repeated.slice(-postEntriesMax),
+    ...earliestFirst(others).slice(-entriesMax),
   ];
-  const shown = [...earliestFirst(posts).slice(-postEntriesMax), ...earliestFirst(others).slice(-entriesMax)];
   const unreadAttempts = (attempts[0]?.number ?? 1) - 1;
   return {
     entries: [receivedEntry(event), ...earliestFirst(shown)],
     omitted: {
-      count: unreadAttempts + posts.length + others.length - shown.length,
+      count: unreadAttempts + collided.length + repeated.length + others.length - shown.length,
       isMore: event.collisions.length === collisionsMax || duplicates.length === duplicatesMax ||
         audit.length === auditEntriesMax,
     },
