@@ -286,7 +286,7 @@ begin
     l.ord::int,
     case
       when k.revoked_at is not null or k.suspended_at is not null then 'revoked'
-      when l.space in ('k', 'K') and e.content_digest <> l.content and l.ord <> all (v_erased) then 'collision'
+      when l.space in ('k', 'K') and l.ord <> all (v_erased) and e.content_digest <> l.content then 'collision'
       else 'duplicate'
     end,
     e.event_id,
