@@ -49,6 +49,7 @@ test("an operator's line is printable, well formed and short enough, or its faul
   for (const line of ["x", "É è", "🦄".repeat(5)]) assert.equal(lineFault(line, 5), null, line);
   assert.equal(lineFault("", 5), "must not be blank");
   assert.equal(lineFault("123456", 5), "is longer than 5 characters");
+  assert.equal(lineFault("key lead_live_ghnds012", 50), "must not contain an API key");
   for (const line of ["\u0007", "\n", "a\u2028b", "\u202eab", "\u200f", "\ud800"]) {
     assert.match(lineFault(line, 5) ?? "", /^must not contain control characters/, JSON.stringify(line));
   }
