@@ -94,7 +94,10 @@ test("an unknown tenant is refused, and a wrong reason is a usage error", async 
 });
 
 test("disabling a tenant names the pause, and the doctor lists pauses without a warning", async () => {
-  assert.match(await text("disable", "acme"), /do not retry a 401.*: ctl tenant pause acme; ctl tenant enable acme$/s);
+  assert.match(
+    await text("disable", "acme"),
+    /do not retry a 401.*: ctl tenant pause acme; ctl tenant enable acme$/s,
+  );
   await tenant("enable", "acme");
   await tenant("pause", "acme", "--crm", "--reason", "migration");
   const { stdout } = await runCtl(["doctor", "--json"], { ...on, env: { DATABASE_URL: databaseUrl } });
