@@ -182,11 +182,12 @@ function searchEntry({ lead, idempotency_key = null, request_id }: Row, sender?:
   const [lastName = "", fullName = ""] = String(sender?.name ?? "").split("\t");
   const { phone = null, email = null, external_id = null, last_name = lastName, ...rest } = sender ??
     lead as Row;
+  const number = String(phone ?? "").replace(/ (?:x|ext )\d+$/, "");
   const fold = (name: unknown) => String(name).replace(/[A-Z]/g, (one) => one.toLowerCase()) || null;
   return {
     phone: /^\+1.{10}$/.test(String(phone))
       ? phone
-      : String(phone ?? "").replace(/[^0-9]/g, "").replace(/^00/, "").replace(/^1?([2-9]\d{9})$/, "+1$1") ||
+      : number.replace(/[^0-9]/g, "").replace(/^00/, "").replace(/^1?([2-9]\d{9})$/, "+1$1") ||
         phone,
     email,
     last_name: fold(last_name),
