@@ -5,6 +5,12 @@
  */
 export const eventIdLength = 38;
 
+/**
+ * The length of the beginning of an id that lists show and the search accepts. Chosen: 8 digits, which span 17 seconds, and fit
+ * on a phone.
+ */
+export const shortEventIdLength = 8;
+
 // The time is in microseconds since 1970; 14 digits suffice until the year 4253.
 const timeLength = 14;
 

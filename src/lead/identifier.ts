@@ -4,7 +4,7 @@
  */
 
 import { keyInText } from "../contract/api_key.ts";
-import { eventIdLength } from "../contract/event_id.ts";
+import { eventIdLength, shortEventIdLength } from "../contract/event_id.ts";
 import { fields, fullNameLengthMax } from "../contract/fields.ts";
 import { splitName } from "./full_name.ts";
 import { searchedPhone } from "./phone.ts";
@@ -25,9 +25,7 @@ export interface Readings {
   readonly ids: readonly string[];
 }
 
-// Chosen: 8 digits, as lists show ids; they span 17 seconds.
-const eventIdLengthMin = 8;
-const eventIdPattern = new RegExp(`^[0-9a-f]{${eventIdLengthMin},${eventIdLength}}$`);
+const eventIdPattern = new RegExp(`^[0-9a-f]{${shortEventIdLength},${eventIdLength}}$`);
 const requestIdPattern = /^[0-9a-f]{24}$/;
 const phoneDigitsMin = 7;
 const nameLengthMin = 2;

@@ -41,6 +41,7 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
   const monthZone = tenant.slug === null ? clock.zone : new TimeZone(tenant.timeZone);
   const thisMonth = monthOf(clock.nowMs, monthZone);
   const months = Array.from({ length: monthsListed }, (_, index) => monthAfter(thisMonth, -index));
+  if (isMonth && !months.includes(sent)) months.push(sent);
   const range = isMonth ? sent : form.oneOf("range", [...Object.keys(dayRanges), ...months]) ?? sent;
   const zone = isMonth ? monthZone : clock.zone;
   const span = rangeSpan(range, { nowMs: clock.nowMs, zone });
@@ -66,7 +67,7 @@ export async function reportPage({ parts, query, clock }: Context): Promise<Cons
 ${
       select("range", [
         ...Object.entries(dayRanges).map(([name, { text }]) => [name, text] as const),
-        ...[...new Set(isMonth ? [...months, range] : months)].map((month, index) =>
+        ...months.map((month, index) =>
           [month, ["this month", "last month"][index] ?? monthName(month)] as const
         ),
       ], { label: "Accepted", selected: range })

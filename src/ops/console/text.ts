@@ -1,5 +1,6 @@
 /** Formats text, numbers and times. Callers' text is untrusted: invisible and bidirectional characters are shown as code points. */
 
+import { shortEventIdLength } from "../../contract/event_id.ts";
 import type { TimeZone } from "../../http/time_zone.ts";
 import { type Markup, markup } from "../../http/markup.ts";
 import type { BoundedCount } from "../../store/operator/admin_pool.ts";
@@ -193,15 +194,12 @@ export function tenantLink(slug: string): Markup {
   return markup`<a href="/tenants/${slug}">${slug}</a>`;
 }
 
-// Chosen: enough to distinguish the rows of a list, and short enough for a phone; the link's title has the whole id.
-const shortIdLength = 8;
-
-/** Links an event's page, in a list by the start of its id. */
+/** Links an event's page, in a list by the start of its id; the link's title has the whole id. */
 export function eventLink(eventId: string, length: "short" | "whole" = "short"): Markup {
   return length === "whole"
     ? markup`<a class="id" href="/leads/${eventId}">${eventId}</a>`
     : markup`<a class="id" href="/leads/${eventId}" title="${eventId}">${
-      eventId.slice(0, shortIdLength)
+      eventId.slice(0, shortEventIdLength)
     }</a>`;
 }
 

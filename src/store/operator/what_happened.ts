@@ -1,5 +1,6 @@
 /** Reports in a sentence what happened to a post, the same in `ctl` and the console. */
 
+import { shortEventIdLength } from "../../contract/event_id.ts";
 import type { ListedCollision } from "./collisions.ts";
 import { effectName, type ShownEffect } from "./event_effects.ts";
 import { endedAt, removalKind, type StoredEvent } from "./events.ts";
@@ -79,8 +80,7 @@ function deliveryText(
   }
 }
 
-// As lists show ids; it is found by its beginning too.
-const short = (eventId: string | null) => `${eventId?.slice(0, 8)}…`;
+const short = (eventId: string | null) => `${eventId?.slice(0, shortEventIdLength)}…`;
 const attemptsText = (count: number) => `${count} ${count === 1 ? "attempt" : "attempts"}`;
 const postCount = (count: number) => count === 1 ? "" : ` (${count} posts)`;
 
