@@ -13,7 +13,8 @@ import {
   withoutByteOrderMark,
 } from "../lead/json.ts";
 import { comparedFieldsMax } from "../lead/sender.ts";
-import { normalizeDetails } from "../lead/text.ts";
+import { type TechnicalKind, technicalKind } from "../lead/technical_fields.ts";
+import { composed, normalizeDetails } from "../lead/text.ts";
 import type { FormValue } from "./spam/score.ts";
 
 export interface Field {
@@ -91,22 +92,25 @@ export function submissionText({ fields }: Posted): string {
   return `{${[...fields.values()].map(({ nameText, valueText }) => `${nameText}:${valueText}`).join(",")}}`;
 }
 
+/** The kinds of fields that change when the same visitor sends the same input again, for example after a reload. */
+const changingKinds: ReadonlySet<TechnicalKind | null> = new Set(["token", "time", "page", "certificate"]);
+
 /**
- * Returns a text that is the same for all spellings of a submission, or {@linkcode submissionText} if there are more than
- * {@linkcode comparedFieldsMax} fields. Source: DECISIONS, Forms (content hash).
+ * Returns a text that is the same for all spellings of a submission, without its {@linkcode changingKinds}, or
+ * {@linkcode submissionText} if there are more than {@linkcode comparedFieldsMax} fields. Source: DECISIONS, Forms and
+ * Decided for the operator (Content hash).
  */
 export function canonicalFields(posted: Posted): string {
   const { fields } = posted;
   if (fields.size > comparedFieldsMax) return submissionText(posted);
   const members: string[] = [];
-  // Sorted without a comparison function, which would double the time.
-  for (const name of [...fields.keys()].sort()) {
-    const { value, valueText } = fields.get(name) as Field;
-    if (isBlank(value)) continue;
+  for (const [name, { value, valueText }] of fields) {
+    if (isBlank(value) || changingKinds.has(technicalKind(name))) continue;
     const text = typeof value === "string"
       ? JSON.stringify(normalizeDetails(value))
       : canonicalWord(valueText);
-    members.push(`${JSON.stringify(name)}:${text}`);
+    members.push(composed(`${JSON.stringify(name)}:${text}`));
   }
-  return members.join(",");
+  // Sorted without a comparison function, which would double the time.
+  return members.sort().join(",");
 }

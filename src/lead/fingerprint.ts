@@ -4,6 +4,7 @@ import { parseDecimal } from "./decimal.ts";
 import { decodeString, skipWhiteSpace, stringEnd, wordEnd } from "./json.ts";
 import type { Lead } from "./lead.ts";
 import { foldArea } from "./place.ts";
+import { composed } from "./text.ts";
 
 /**
  * The length of `extra`, in UTF-16 units, above which it is compared verbatim; sorting it would cost more than the rest
@@ -13,16 +14,18 @@ const canonicalExtraMax = 16_384;
 
 /**
  * Returns a normalized lead's canonical text, which is equal for all spellings of the lead (1.10 equals 1.1, but 1 does
- * not equal "1") unless `extra` is long. `text` is `JSON.stringify(lead)`. Source: DECISIONS, The lead envelope,
+ * not equal "1", an accent is one character or two) unless `extra` is long. `text` is `JSON.stringify(lead)`. Source: DECISIONS, The lead envelope,
  * content hash.
  */
 export function canonicalText(lead: Lead, extra: string | null, text: string = JSON.stringify(lead)): string {
   // The area is folded, because the vocabulary's spelling may change between a lead and its repeat.
   const area = lead.project_area === undefined ? undefined : foldArea(lead.project_area);
   const leadText = area === lead.project_area ? text : JSON.stringify({ ...lead, project_area: area });
-  if (extra === null) return leadText;
+  if (extra === null) return composed(leadText);
   // JSON.stringify emits no line break, so the one added here separates the parts unambiguously.
-  return `${leadText}\n${extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`}`;
+  return `${composed(leadText)}\n${
+    extra.length <= canonicalExtraMax ? canonicalJson(extra) : `verbatim ${extra}`
+  }`;
 }
 
 function canonicalJson(text: string): string {
@@ -81,10 +84,10 @@ class Canonicalizer {
     return false;
   }
 
-  /** Rewrites a string literal; a literal without escapes is already canonical. */
+  /** Rewrites a string literal in normalization form C, without needless escapes. */
   #string(): string {
     const literal = this.#take(stringEnd(this.#text, this.#at));
-    return literal.includes("\\") ? JSON.stringify(decodeString(literal)) : literal;
+    return literal.includes("\\") ? JSON.stringify(composed(decodeString(literal))) : composed(literal);
   }
 
   #take(end: number): string {

@@ -67,6 +67,16 @@ export function withoutControls(sent: string): string {
   return trimWhiteSpace(sent.toWellFormed().replace(removedControl, "").replace(control, " "));
 }
 
+/** Matches text in which some characters are not in normalization form C. */
+const maybeDecomposed = /[^\0-\u02ff]/;
+/** Matches more combining marks in a row than Unicode's stream-safe text format allows; V8 needs quadratic time for them. */
+const longMarks = /\p{M}{31}/u;
+
+/** Returns a text in Unicode normalization form C, or unchanged if a letter has more than 30 combining marks. */
+export function composed(text: string): string {
+  return maybeDecomposed.test(text) && !longMarks.test(text) ? text.normalize("NFC") : text;
+}
+
 /** Whether a text needs no normalization; one search costs less than four replacements. */
 function isNormalized(text: string): boolean {
   return text.isWellFormed() && !needsNormalization.test(text);

@@ -76,6 +76,30 @@ test("the canonical text is the same for every spelling of a submission", () => 
   assert.equal(new Set(others).size, others.length);
 });
 
+test("a reload, a page rendered again and the page's address change nothing, but the visitor's own fields do", () => {
+  const filledIn = { name: "Rene\u0301", message: "Our roof leaks" };
+  const rendered = (count: number, more: Record<string, unknown> = {}) =>
+    canonicalFields(posted(JSON.stringify({
+      ...filledIn,
+      ...more,
+      form_started_at: 1_795_877_127_399 + count,
+      _wpnonce: `a1b2${count}`,
+      csrfmiddlewaretoken: `x${count}`,
+      "g-recaptcha-response": `03AG${count}`,
+      xxTrustedFormCertUrl: `https://cert.trustedform.com/${count}`,
+      page_url: `https://acme.example/quote?retry=${count}`,
+      referrer: `https://acme.example/${count}`,
+    })));
+  assert.equal(rendered(1), rendered(2));
+  assert.equal(rendered(1), rendered(2, { name: "Ren\u00e9" }), "in any composition");
+  assert.equal(rendered(1), canonicalFields(posted(JSON.stringify(filledIn))), "with and without JavaScript");
+  for (
+    const more of [{ message: "Our roof leaks!" }, { ip: "192.0.2.1" }, { session_id: "s2" }, { token2: 1 }]
+  ) {
+    assert.notEqual(rendered(1), rendered(1, more), Object.keys(more).join());
+  }
+});
+
 test("the submission of any flat object is valid JSON, and reading it again changes nothing", () => {
   const value = fc.oneof(fc.string({ unit: "binary" }), fc.double(), fc.boolean(), fc.constant(null));
   fc.assert(fc.property(fc.dictionary(fc.string({ unit: "binary" }), value), (object) => {

@@ -126,6 +126,9 @@ test("content is the form and its fields: spelling is ignored, every field count
       { n: 1.5, message: " a \r\n b ", email: "ada@example.com", name: `  ${base.name} ` },
       { ...base, website: "", form_key: "contact", phone: " ", fax: null },
       JSON.stringify(base).replace("1.5", "15e-1"),
+      // After a reload, or from the page that is rendered again after a 503.
+      { ...base, form_started_at: 1_795_877_127_399, _wpnonce: "a1b2", "h-captcha-response": "P1_ey" },
+      { ...base, page_url: "https://acme.example/?retry=1", referrer: "https://acme.example/" },
     ]
   ) assert.equal((await post(body)).status, 200, JSON.stringify(body));
   for (
