@@ -48,17 +48,34 @@ create index submission_to_judge on submission (verdict, score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
 create index submission_to_judge_tenant on submission (tenant_id, verdict, score, event_id)
   where verdict <> 'clean' and released_at is null and dismissed_at is null;
--- The submissions from which the spam score learns, latest first.
+-- The labeled submissions, latest first.
 create index submission_labelled on submission (labelled_at desc, event_id) where label is not null;
 
--- The spam score's corrections, in one row: for each word's hash, the score's errors on the submissions that contain
--- the word.
-create table spam_lessons (
-  id boolean primary key default true check (id),
-  -- A digest of the labels from which the corrections were learned.
-  learned_from text not null default '',
-  hashes int[] not null default '{}',
-  ham int[] not null default '{}',
-  spam int[] not null default '{}'
+-- What the labels teach the spam score: the hashes of words in the submission and how wrong its score was, in points. Both are
+-- stored with the label, so that learning reads no content.
+create table spam_label (
+  event_id text collate "C" primary key,
+  -- Whose forms learn from it: those of the customer who released the submission with a digest's link, or, with 0, all.
+  tenant_id int not null,
+  is_spam boolean not null,
+  error int not null check (error between 0 and 100),
+  -- A digest of the sender's email address or phone number.
+  sender uuid not null,
+  features int[] not null check (cardinality(features) between 1 and 256),
+  labelled_at timestamptz not null
 );
-insert into spam_lessons default values;
+create index spam_label_tenant on spam_label (tenant_id, labelled_at desc, event_id);
+
+-- The spam score's corrections, learned from the labels (learn_spam): a weight for each word's hash, in thousandths of log-odds.
+create table spam_lessons (
+  -- As in spam_label.
+  tenant_id int primary key,
+  -- Whether a label has changed since.
+  is_stale boolean not null default true,
+  -- Changes with the weights.
+  learned_at timestamptz not null default '-infinity',
+  hashes int[] not null default '{}',
+  weights int[] not null default '{}'
+);
+create index spam_lessons_stale on spam_lessons (tenant_id) where is_stale;
+create index spam_lessons_learned on spam_lessons (learned_at desc, tenant_id);

@@ -117,7 +117,7 @@ grant execute on function
   forget_tombstones, wake_waiting_events,
   begin_checkout, open_checkout, fail_checkout, apply_provider_event, forget_checkouts,
   effects_of, route_states, console_send_again, console_replay_dead, console_release_submission, console_dismiss_submission,
-  console_mark_spam, console_return_lead, learn_spam, console_pause_tenant, console_resume_tenant,
+  console_mark_spam, console_return_lead, learn_spam, forget_spam_lessons, console_pause_tenant, console_resume_tenant,
   console_confirm_area, console_accept_collision, console_dismiss_collision, held_link, release_held_link
 to lead_service;
 

@@ -147,7 +147,7 @@ function inventEntry(
 }
 
 /** The inputs of the spam score before it has learned anything. */
-const untrained = { lessons: () => new Map(), recentTexts: new RecentTexts() };
+const untrained = { lessons: new Map(), recentTexts: new RecentTexts() };
 
 /** Counts a source's duplicates and invalid posts in `totals`; returns the code of a refusal, if any. */
 function addRefusals(

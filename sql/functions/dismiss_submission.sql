@@ -1,7 +1,9 @@
--- Dismisses a held submission and audits it; the submission can still be released. Outcome: dismissed | already
+-- Dismisses a held submission and audits it; the submission can still be released. p_features is what its label teaches
+-- (teach_spam). Outcome: dismissed | already
 -- (dismissed or released) | clean (never held) | erased | unknown.
 create or replace function dismiss_submission(
-  p_event_id text, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_event_id text, p_features int[] default '{}', p_origin text default 'ctl',
+  p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
 set enable_seqscan = off
@@ -11,6 +13,7 @@ begin
   update submission as s set dismissed_at = service_clock(), label = 'spam', labelled_at = service_clock()
   where s.event_id = p_event_id and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
   if found then
+    perform teach_spam(p_event_id, 0, p_features);
     perform append_audit(p_origin, p_claimed, 'submission.dismiss', array[p_event_id], null);
     return 'dismissed';
   end if;
@@ -23,8 +26,8 @@ end
 $$;
 
 -- The console's variant; p_claimed is the operator's name.
-create or replace function console_dismiss_submission(p_event_id text, p_claimed text) returns text
+create or replace function console_dismiss_submission(p_event_id text, p_features int[], p_claimed text) returns text
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
-as $$ select dismiss_submission(p_event_id, 'console', p_claimed) $$;
+as $$ select dismiss_submission(p_event_id, p_features, 'console', p_claimed) $$;

@@ -1,20 +1,19 @@
 -- Held submissions in digests, and the links that release them. Links are signed in src/store/serving/held_links.ts; their
 -- expiry is checked here. They are not stored, because a submission can be released only once.
 
--- Returns a submission's form and sender, and the start of its longest value, cut between words.
+-- Returns a submission's form, its time, and the start of each of its first values, from which the digest and the page of a link
+-- find the sender and the message (src/lead/sender.ts).
 create or replace function held_summary(p_event_id text)
-returns table (form_key text, sender text, excerpt text)
+returns table (form_key text, received_at text, fields json)
 language sql stable
 as $$
-  select f.form_key, coalesce(s.email, s.phone, ''), coalesce(case
-    when length(v.value) > 200 then regexp_replace(left(v.value, 200), '\s+\S*$', '') || '…' else v.value
-  end, '')
+  select f.form_key, to_char(e.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), coalesce((
+    select json_object_agg(v.key, left(v.value, 400))
+    from (select * from json_each_text(e.lead) as v where v.value is not null limit 100) as v
+  ), '{}')
   from submission as s
   join event as e on e.event_id = s.event_id
   join form as f on f.id = s.form_id
-  left join lateral (
-    select v.value from json_each_text(e.lead) as v where v.value is not null order by length(v.value) desc limit 1
-  ) as v on true
   where s.event_id = p_event_id
 $$;
 
@@ -31,7 +30,7 @@ as $$
   select json_build_object(
     'listed', (
       select coalesce(json_agg(json_build_object(
-        'id', l.event_id, 'form', h.form_key, 'sender', h.sender, 'excerpt', h.excerpt
+        'id', l.event_id, 'form', h.form_key, 'received_at', h.received_at, 'fields', h.fields
       ) order by l.rank), '[]')
       from (
         select h.event_id, row_number() over (order by h.verdict = 'honeypot', h.score, h.event_id) as rank
@@ -43,20 +42,20 @@ as $$
   )
 $$;
 
--- Returns the submission that a digest's link releases; no row if the link has expired, its recipient was removed, or the
--- tenant is disabled or has no digest_actions. state: held | released | dismissed | gone; only held ones have a summary.
-create or replace function held_link(p_event_id text, p_route_id int, p_expires_s bigint)
-returns table (state text, tenant text, form_key text, sender text, excerpt text)
+-- Returns the submission that a digest's link releases; no row if the link has expired, the tenant's digest no longer goes to the
+-- address that the link was sent to (p_address_digest: the first 32 hex digits of its SHA-256), or the tenant is disabled or has
+-- no digest_actions. state: held | released | dismissed | gone; only held ones have a summary.
+create or replace function held_link(p_event_id text, p_address_digest text, p_expires_s bigint)
+returns table (state text, tenant text, time_zone text, form_key text, received_at text, fields json)
 language sql stable
 security definer
 set search_path = pg_catalog, public, pg_temp
 set enable_seqscan = off
 as $$
-  select x.state, t.name, h.form_key, h.sender, h.excerpt
+  select x.state, t.name, t.time_zone, h.form_key, h.received_at, h.fields
   from submission as s
   join event as e on e.event_id = s.event_id
   join tenant as t on t.id = s.tenant_id
-  join actions.route as r on r.tenant_id = t.id and r.id = p_route_id and r.kind = 'email'
   cross join lateral (
     select case
       when e.lead is null then 'gone' when s.released_at is not null then 'released'
@@ -66,12 +65,17 @@ as $$
   left join lateral held_summary(s.event_id) as h on x.state = 'held'
   where s.event_id = p_event_id and s.verdict <> 'clean' and t.digest_actions and t.disabled_at is null
     and service_clock() < to_timestamp(p_expires_s)
+    and exists (
+      select from actions.route as r
+      where r.tenant_id = t.id and r.kind = 'email' and r.source = '' and r.form = ''
+        and left(encode(sha256(convert_to(r.address, 'UTF8')), 'hex'), 32) = p_address_digest
+    )
 $$;
 
--- Releases a link's submission if it is held and unreviewed, and audits it; p_claimed is the client's address. Returns
--- the previous state, or null if the link is not valid.
+-- Releases a link's submission if it is held and unreviewed, and audits it; p_features is what the release teaches, p_claimed the
+-- client's address. Returns the previous state, or null if the link is not valid.
 create or replace function release_held_link(
-  p_event_id text, p_route_id int, p_expires_s bigint, p_claimed text
+  p_event_id text, p_address_digest text, p_expires_s bigint, p_features int[], p_claimed text
 ) returns text
 language plpgsql
 security definer
@@ -84,9 +88,9 @@ begin
   -- Locked so that the state cannot change between the check and the release, in the same order as in an erasure.
   perform from event as e where e.event_id = p_event_id for no key update;
   perform from submission as s where s.event_id = p_event_id for no key update;
-  v_state := (select l.state from held_link(p_event_id, p_route_id, p_expires_s) as l);
+  v_state := (select l.state from held_link(p_event_id, p_address_digest, p_expires_s) as l);
   if v_state = 'held' then
-    perform release_submission(p_event_id, 'digest', p_claimed);
+    perform release_submission(p_event_id, p_features, 'digest', p_claimed);
   end if;
   return v_state;
 end

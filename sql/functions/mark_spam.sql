@@ -1,7 +1,7 @@
--- Labels a clean or released submission as spam, or removes that label, and audits it; delivery is unaffected. Outcome:
--- marked | already | held (dismiss it instead) | erased | unknown.
+-- Labels a clean or released submission as spam, or removes that label, and audits it; delivery is unaffected.
+-- p_features is what the label teaches (teach_spam). Outcome: marked | already | held (dismiss it instead) | erased | unknown.
 create or replace function mark_spam(
-  p_event_id text, p_is_spam boolean, p_origin text default 'ctl',
+  p_event_id text, p_is_spam boolean, p_features int[] default '{}', p_origin text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
@@ -29,6 +29,15 @@ begin
   end if;
   update submission as s set label = v_label, labelled_at = case when v_label is not null then service_clock() end
   where s.event_id = p_event_id;
+  -- Without the report, a customer's release teaches the customer's forms again.
+  perform teach_spam(
+    p_event_id,
+    case when not p_is_spam and exists (
+      select from audit as a
+      where a.subject = p_event_id and a.action = 'submission.release' and starts_with(a.actor, 'digest ')
+    ) then v_found.tenant_id else 0 end,
+    p_features
+  );
   perform append_audit(
     p_origin, p_claimed, case when p_is_spam then 'submission.spam' else 'submission.not_spam' end, array[p_event_id], null
   );
@@ -37,8 +46,10 @@ end
 $$;
 
 -- The console's variant; p_claimed is the operator's name.
-create or replace function console_mark_spam(p_event_id text, p_is_spam boolean, p_claimed text) returns text
+create or replace function console_mark_spam(
+  p_event_id text, p_is_spam boolean, p_features int[], p_claimed text
+) returns text
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
-as $$ select mark_spam(p_event_id, p_is_spam, 'console', p_claimed) $$;
+as $$ select mark_spam(p_event_id, p_is_spam, p_features, 'console', p_claimed) $$;

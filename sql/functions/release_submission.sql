@@ -1,7 +1,9 @@
--- Queues a held submission for delivery and audits it. Outcome: released | already (released before) | clean (never held)
+-- Queues a held submission for delivery and audits it; p_features is what its label teaches (teach_spam): the customer's own forms
+-- if a digest's link released it, otherwise all forms. Outcome: released | already (released before) | clean (never held)
 -- | erased | unknown.
 create or replace function release_submission(
-  p_event_id text, p_origin text default 'ctl', p_claimed text default current_setting('lead_intake.claimed', true)
+  p_event_id text, p_features int[] default '{}', p_origin text default 'ctl',
+  p_claimed text default current_setting('lead_intake.claimed', true)
 ) returns text
 language plpgsql
 set enable_seqscan = off
@@ -24,6 +26,7 @@ begin
     ), 'unknown');
   end if;
 
+  perform teach_spam(p_event_id, case p_origin when 'digest' then v_tenant_id else 0 end, p_features);
   insert into outbox (event_id, tenant_id, due_at, reason)
   values (p_event_id, v_tenant_id, service_clock(), 'released');
   insert into outbox_tally (state, delta) values ('pending', 1);
@@ -34,8 +37,8 @@ end
 $$;
 
 -- The console's variant; p_claimed is the operator's name.
-create or replace function console_release_submission(p_event_id text, p_claimed text) returns text
+create or replace function console_release_submission(p_event_id text, p_features int[], p_claimed text) returns text
 language sql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
-as $$ select release_submission(p_event_id, 'console', p_claimed) $$;
+as $$ select release_submission(p_event_id, p_features, 'console', p_claimed) $$;

@@ -22,6 +22,7 @@ begin
   update submission as s set dismissed_at = service_clock()
   where s.event_id = any (p_event_id) and s.verdict <> 'clean' and s.released_at is null and s.dismissed_at is null;
 
+  perform forget_spam_labels(p_event_id);
   update submission as s set label = null, labelled_at = null
   where s.event_id = any (p_event_id) and s.label is not null;
 

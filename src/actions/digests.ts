@@ -5,7 +5,7 @@ import type { ActionsObservation } from "../observe/actions_meters.ts";
 import type { Log } from "../observe/log.ts";
 import type { Job } from "../service/repeat.ts";
 import type { DigestStore } from "../store/delivery/digests.ts";
-import { heldLinkPath, heldLinkToken } from "../store/serving/held_links.ts";
+import { addressDigest, heldLinkPath, heldLinkToken } from "../store/serving/held_links.ts";
 import { digestNotification } from "./notification/digest.ts";
 import { renderMail } from "./notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
@@ -46,7 +46,10 @@ export function digestJob(options: DigestJobOptions): Job<boolean> {
       const expiresAtSeconds = Math.floor(nowMs() / 1000) + linkLifetimeSeconds;
       const releaseLink = heldLinks && ((submissionId: string) =>
         heldLinks.formsUrl + heldLinkPath +
-        heldLinkToken({ submissionId, routeId, expiresAtSeconds }, heldLinks.secret));
+        heldLinkToken(
+          { submissionId, addressDigest: addressDigest(address), expiresAtSeconds },
+          heldLinks.secret,
+        ));
       const outcome = await sendMail({
         tenant,
         address,

@@ -3,10 +3,8 @@
 import { returnPairs } from "./lead_return.ts";
 import { block, dollars, JsonText, record } from "./terminal.ts";
 import { explainStored } from "#src/forms/learning.ts";
-import { lessonWeights } from "#src/forms/spam/lessons.ts";
-import type { Lessons } from "#src/forms/spam/model.ts";
 import { decodeString, members } from "#src/lead/json.ts";
-import { readLessons } from "#src/store/jobs/spam_learning.ts";
+import { readLessons, type Weights } from "#src/store/jobs/spam_learning.ts";
 import { type AuditEntry, listAudit } from "#src/store/operator/audit.ts";
 import { readEffects, type ShownEffect } from "#src/store/operator/event_effects.ts";
 import {
@@ -37,19 +35,17 @@ export interface EventRecord {
   readonly duplicates: readonly DuplicatePost[];
   /** What operators did, newest first. */
   readonly audit: readonly AuditEntry[];
-  /** What the spam score has learned; empty without submissions. */
-  readonly lessons: Lessons;
+  /** What the spam score has learned for the customer; empty for a lead. */
+  readonly lessons: Weights;
 }
 
 /** Reads what is known of events, in their order. */
 export async function readRecords(pool: Pool, events: readonly StoredEvent[]): Promise<EventRecord[]> {
   const effects = await readEffects(pool, events.map(({ eventId }) => eventId));
-  const lessons = events.some(({ kind }) => kind === "form")
-    ? lessonWeights(await readLessons(pool))
-    : new Map();
   return await Promise.all(events.map(async (event, index) => {
     const audit = await listAudit(pool, { subject: event.eventId, limit: auditEntriesMax });
     const duplicates = await readDuplicates(pool, event.eventId);
+    const lessons = event.kind === "form" ? await readLessons(pool, event.tenant) : new Map();
     return { event, effects: effects[index] ?? [], duplicates, audit, lessons };
   }));
 }
@@ -171,7 +167,7 @@ function relatedEventPairs({ acceptedFrom: from, collisions }: StoredEvent): (re
   ];
 }
 
-function verdictPairs({ submission, lead, receivedAt }: StoredEvent, lessons: Lessons): [string, string][] {
+function verdictPairs({ submission, lead, receivedAt }: StoredEvent, lessons: Weights): [string, string][] {
   if (submission === null) return [];
   const shares = lead === null || submission.score === 0 ? [] : explainStored({ lead, receivedAt }, lessons);
   const released = submission.releasedAt === null ? "" : `, released ${submission.releasedAt}`;

@@ -1,5 +1,6 @@
 /** Defines the `ctl form` commands. */
 
+import { storedFeatures } from "#src/forms/learning.ts";
 import { defaultThreshold } from "#src/forms/spam/score.ts";
 import { isLongerThan, normalizeLine } from "#src/lead/text.ts";
 import {
@@ -240,6 +241,8 @@ const releaseRefusals: Readonly<Record<Exclude<Release, "released">, (id: string
   unknown: (id) => `There is no submission ${id}; ctl form held shows what is held`,
 };
 
+const decision = { operator: null, labelFeatures: storedFeatures };
+
 const release: Command = {
   words: "form release",
   positionals: ["SUBMISSION_ID…"],
@@ -261,7 +264,7 @@ it, and the others are released. The audit log records who released them.
       }
       const refusals: string[] = [];
       for (const id of ids) {
-        const outcome = await releaseSubmission(pool, id, null);
+        const outcome = await releaseSubmission(pool, id, decision);
         if (outcome !== "released") refusals.push(releaseRefusals[outcome](id));
       }
       const [first, ...others] = refusals;
@@ -288,7 +291,7 @@ is already reviewed does not change.`,
     const ids = parseEventIds(positionals, "SUBMISSION_ID");
     return async (pool) => {
       for (const id of ids) {
-        const outcome = await dismissSubmission(pool, id, null);
+        const outcome = await dismissSubmission(pool, id, decision);
         // An earlier review already removed the submission from the list.
         if (outcome !== "dismissed" && outcome !== "already") throw new Refused(releaseRefusals[outcome](id));
       }
@@ -315,7 +318,7 @@ delivery is not affected. FORMS_SPAM_LEARN=off turns learning off.`,
     const id = parseEventId(input.first, "SUBMISSION_ID");
     const isSpam = !input.has("undo");
     return async (pool) => {
-      const mark = await markSpam(pool, id, { isSpam, operator: null });
+      const mark = await markSpam(pool, id, { isSpam, ...decision });
       if (mark !== "marked") throw new Refused(spamRefusals[mark](id, isSpam));
       return {
         json: { submission_id: id, spam: isSpam },

@@ -43,8 +43,8 @@ export interface FormsParts extends GateParts {
   readonly tenantLimiter: AuthenticatedRateLimiter;
   /** Returns the wall-clock time in milliseconds since 1970, for the too-fast check. */
   readonly wallMs: () => number;
-  /** Returns the weights that the spam score has learned from operators. */
-  readonly lessons: () => Lessons;
+  /** Returns the weights that the spam score has learned for a customer's forms. */
+  readonly lessons: (tenant: string) => Lessons;
   readonly recentTexts: RecentTexts;
 }
 
@@ -77,7 +77,7 @@ async function respond(exchange: Exchange, post: Post<FormErrorCode>, parts: For
   const read = readSubmission(exchange, body.bytes, form);
   if (read.kind !== "valid") return post.refuse(read.kind, read);
 
-  const submission = classify(read.posted, form, parts);
+  const submission = classify(read.posted, form, { ...parts, lessons: parts.lessons(key.tenant) });
   const outcome = await post.commit(
     toEntry(key, form, { ...read, submission, arrivedAtMs: post.arrivedAtMs, requestId: post.requestId }),
   );
@@ -167,7 +167,9 @@ function customerFlags({ contact }: SubmissionPart): Flag[] {
 export function classify(
   posted: Posted,
   form: Form,
-  { wallMs, lessons, recentTexts }: Pick<FormsParts, "wallMs" | "lessons" | "recentTexts">,
+  { wallMs, lessons, recentTexts }: Pick<FormsParts, "wallMs" | "recentTexts"> & {
+    readonly lessons: Lessons;
+  },
 ): SubmissionPart {
   const contact = findContact(posted);
   const receivedAtMs = wallMs();
@@ -175,7 +177,7 @@ export function classify(
   const { score, reasons } = scoreSubmission(posted.fields, {
     blocked: form.blocked,
     receivedAtMs,
-    lessons: lessons(),
+    lessons,
     otherSenders: (text) => recentTexts.countOthers(text, sender, receivedAtMs),
   });
   const isSpam = score >= (form.threshold ?? defaultThreshold);

@@ -8,6 +8,8 @@ import type { ReadRateLimiter } from "../gate/rate.ts";
 import type { Handler, Reply } from "../http/exchange.ts";
 import { Markup, markup } from "../http/markup.ts";
 import { noStore, withHeader } from "../http/reply.ts";
+import { TimeZone } from "../http/time_zone.ts";
+import { summarizeSubmission } from "../lead/sender.ts";
 import { Unavailable } from "../store/pool.ts";
 import { type HeldLinkStore, type HeldLinkTarget, readHeldLink } from "../store/serving/held_links.ts";
 
@@ -87,14 +89,18 @@ function notFound(): Reply {
 function submissionPage(target: HeldLinkTarget | null): Reply {
   if (target === null) return notFound();
   if (target.state !== "held") return settledPage(target.state);
-  const { tenant, formKey, sender, excerpt } = target;
+  const { tenant, timeZone, formKey, receivedAt, fields } = target;
+  const { name, contact, excerpt } = summarizeSubmission(fields);
+  const { day, clock } = new TimeZone(timeZone).at(Date.parse(receivedAt));
   return page(
     200,
     "Release this message?",
     markup`It was held as spam, and ${tenant} has not received it.</p>
-<blockquote>${
-      sender !== "" && markup`<strong>${sender}</strong><br>`
-    }${excerpt}<br><span class="dim">Form: ${formKey}</span></blockquote>
+<blockquote>${name !== "" && markup`<strong>${name}</strong><br>`}${
+      contact !== "" && markup`${contact}<br>`
+    }${excerpt !== "" && markup`${excerpt}<br>`}<span class="dim">${day}, ${
+      clock.slice(0, 5)
+    }, form ${formKey}</span></blockquote>
 <form method="post"><button>Release message</button></form>
 <p class="dim">It is then delivered like any other message. If it is spam, close this page.`,
   );

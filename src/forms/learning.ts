@@ -1,24 +1,15 @@
-/** Learns from stored submissions, and explains their spam scores. */
+/** Reads stored submissions for the spam score: what a label teaches, and what explains a score. */
 
-import type { Learner } from "../store/jobs/spam_learning.ts";
 import { readFields } from "./fields.ts";
 import { explainScore, type Share } from "./spam/explain.ts";
-import { LessonCounts, lessonWeights } from "./spam/lessons.ts";
+import { labelFeatures } from "./spam/lessons.ts";
 import type { Lessons } from "./spam/model.ts";
 import type { Submission } from "./spam/parse.ts";
 
-export const learner: Learner<Lessons> = {
-  count() {
-    const counts = new LessonCounts();
-    return {
-      add: ({ lead, isSpam, sender }) => counts.add(parseFields(lead), { isSpam, sender }),
-      get lessons() {
-        return counts.lessons;
-      },
-    };
-  },
-  toWeights: lessonWeights,
-};
+/** Returns what a label on a stored submission teaches; see {@linkcode labelFeatures}. */
+export function storedFeatures(lead: string): number[] {
+  return labelFeatures(parseFields(lead));
+}
 
 export function explainStored(
   { lead, receivedAt }: { readonly lead: string; readonly receivedAt: string },

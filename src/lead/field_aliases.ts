@@ -8,27 +8,37 @@ const nameCharacters = /^[\x20-\u024f\u0300-\u036f\u1e00-\u1eff\uff00-\uffef]+$/
 
 /** The folded aliases for each field, most reliable first; `name` is a full name. */
 export const fieldAliases: Readonly<Record<FieldName | "cost" | "name", readonly string[]>> = {
-  first_name: splitWords("firstname fname givenname forename first"),
-  last_name: splitWords("lastname lname surname familyname last apellido apellidos"),
+  first_name: splitWords("firstname fname givenname forename first prenom vorname voornaam imie fornamn"),
+  last_name: splitWords(
+    "lastname lname surname familyname last apellido apellidos nomdefamille nachname cognome sobrenome achternaam nazwisko efternamn",
+  ),
   phone: splitWords(
     "phone phonenumber telephone telephonenumber tel mobile mobilephone mobilenumber cell cellphone cellnumber",
-    "homephone workphone primaryphone telefono celular movil",
+    "homephone workphone primaryphone telefono celular movil telefon telefonnummer telefone telefoon telefoonnummer handy cellulare",
   ),
-  email: splitWords("email emailaddress mail correo correoelectronico"),
-  street_address: splitWords("streetaddress street address address1 addressline1 streetline1 direccion"),
-  city: splitWords("city town locality ciudad"),
+  email: splitWords("email emailaddress mail correo correoelectronico courriel emailadresse epost"),
+  street_address: splitWords(
+    "streetaddress street address address1 addressline1 streetline1 direccion adresse strasse indirizzo endereco adres",
+  ),
+  city: splitWords("city town locality ciudad ville stadt citta cidade miasto"),
   state: splitWords("state province stateprovince statecode estado"),
-  zip: splitWords("zip zipcode postalcode postcode codigopostal"),
+  zip: splitWords(
+    "zip zipcode postalcode postcode codigopostal codepostal plz postleitzahl kodpocztowy postnummer",
+  ),
   country: splitWords("country countrycode pais"),
   project_area: splitWords("projectarea area room"),
   project_service: splitWords("projectservice service servicetype projecttype"),
   project_material: splitWords("projectmaterial material"),
   project_details: splitWords(
     "projectdetails details description projectdescription message comment comments notes",
+    "mensaje comentario comentarios consulta detalles descripcion commentaire commentaires demande nachricht anfrage",
+    "messaggio richiesta mensagem wiadomosc bericht meddelande",
   ),
   external_id: splitWords("externalid leadid referenceid"),
   cost: splitWords("cost price leadcost leadprice"),
-  name: splitWords("name fullname nombre nombrecompleto"),
+  name: splitWords(
+    "name fullname nombre nombrecompleto nom nomcomplet nome nomecompleto naam namn imieinazwisko",
+  ),
 };
 
 function splitWords(...lists: string[]): readonly string[] {

@@ -3,7 +3,8 @@
 import { countryDefault } from "../contract/fields.ts";
 import { fieldAliases, foldName } from "./field_aliases.ts";
 import { normalizeCountry } from "./place.ts";
-import { normalizeLine } from "./text.ts";
+import { technicalKind } from "./technical_fields.ts";
+import { isLongerThan, normalizeLine } from "./text.ts";
 
 /** The maximum number of fields that are compared. Chosen: 500, more than any form has. */
 export const comparedFieldsMax = 500;
@@ -46,4 +47,36 @@ export function findSender<Value>(
     take,
     used,
   };
+}
+
+/** A submission in a list. The texts are empty if the submission has none. */
+interface SubmissionSummary {
+  readonly name: string;
+  /** The email address; without one, the phone number. */
+  readonly contact: string;
+  /** The message; without one, the answers with their fields' names. At most {@linkcode excerptMax} characters. */
+  readonly excerpt: string;
+}
+
+/** The maximum length of an excerpt. Chosen: 200 characters, about four lines on a phone. */
+const excerptMax = 200;
+
+/** Summarizes a submission, given its values as text. */
+export function summarizeSubmission(fields: Readonly<Record<string, string>>): SubmissionSummary {
+  const entries = Object.entries(fields).map((field) => [field[0], field] as const);
+  const { name, take, used } = findSender(entries, ([, value]) => value);
+  const contact = normalizeLine(take("email")) || normalizeLine(take("phone"));
+  take("phone");
+  const message = take("project_details");
+  const answers = entries.filter(([name, field]) => !used.has(field) && technicalKind(name) === null)
+    .map(([, [name, value]]) => `${name}: ${value}`);
+  return { name, contact, excerpt: excerptOf(normalizeLine(message || answers.join(", "))) };
+}
+
+/** Cuts a line between words. */
+function excerptOf(line: string): string {
+  if (!isLongerThan(line, excerptMax)) return line;
+  const start = line.slice(0, excerptMax).toWellFormed();
+  const end = start.lastIndexOf(" ");
+  return `${end === -1 ? start : start.slice(0, end)}…`;
 }

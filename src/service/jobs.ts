@@ -36,8 +36,8 @@ export interface JobsByName {
   readonly searchIndexer: SearchIndexer;
   /** Every minute, removes the content that is older than its tenant's retention period. */
   readonly retention: Retention;
-  /** Learns from the operators' labels every five seconds; `null` if nothing is scored or learning is off. */
-  readonly learning: SpamLearning<unknown> | null;
+  /** Learns from labels every five seconds; `null` if nothing is scored. */
+  readonly learning: SpamLearning | null;
 }
 
 /** The log event for each job's failed runs. */

@@ -7,8 +7,7 @@ import type { Sender } from "../delivery/send.ts";
 import { addGauges, readSample } from "../observe/gauges.ts";
 import type { Meters } from "../observe/meters.ts";
 import type { Observe } from "../observe/observation.ts";
-import { learner } from "../forms/learning.ts";
-import type { Lessons } from "../forms/spam/model.ts";
+import { storedFeatures } from "../forms/learning.ts";
 import { Sampler } from "../observe/sampler.ts";
 import type { Config } from "../settings/config.ts";
 import { Retention } from "../store/jobs/retention.ts";
@@ -57,7 +56,7 @@ export interface Store {
   readonly forms: FormStore;
   readonly heldLinks: HeldLinkStore;
   readonly totals: Totals;
-  readonly learning: SpamLearning<Lessons>;
+  readonly learning: SpamLearning;
   readonly plans: PlanSnapshot;
   readonly checkouts: CheckoutStore;
   /** The connections to the actions tier; `null` if there is none, or this process does not use it. */
@@ -111,8 +110,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       observe,
     });
     const maintenance = new Maintenance(pools.jobs);
-    const learning = new SpamLearning(pools.jobs, learner);
-    const isLearning = config.formsSpamLearn && (config.surfaces.has("forms") || config.surfaces.has("ops"));
+    const learning = new SpamLearning(pools.jobs, { isOn: config.formsSpamLearn });
     const status = new StatusReader(pools.jobs, async () => {
       const sources = sourceRows(await readSourceActivity(pools.jobs, { skipsActive: true }));
       return sources.filter(({ silent }) => silent).length;
@@ -134,7 +132,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       rollup: new Rollup(pools.jobs),
       searchIndexer: new SearchIndexer(pools.jobs),
       retention: new Retention(pools.jobs, observe),
-      learning: isLearning ? learning : null,
+      learning: config.surfaces.has("forms") || config.surfaces.has("ops") ? learning : null,
     }, observe);
     heartbeat.onChange((writable, error) => {
       if (writable) {
@@ -161,7 +159,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       heartbeat,
       keys: new KeyStore(pools.reads, nowMs),
       forms: new FormStore(pools.reads, nowMs),
-      heldLinks: new HeldLinkStore(pools.pages),
+      heldLinks: new HeldLinkStore(pools.pages, storedFeatures),
       totals,
       learning,
       async close(graceMs) {

@@ -6,7 +6,7 @@ import type { DocumentSource } from "../documents/handlers.ts";
 import type { BaseUrls } from "../documents/openapi.ts";
 import { refuse as refuseForm } from "../forms/handle.ts";
 import { formsRouter } from "../forms/router.ts";
-import { explainStored } from "../forms/learning.ts";
+import { explainStored, storedFeatures } from "../forms/learning.ts";
 import { RecentTexts } from "../forms/recent_texts.ts";
 import { verdictReasons } from "../forms/spam/reasons.ts";
 import { AuthenticatedRateLimiter, IpRateLimiter, ReadRateLimiter } from "../gate/rate.ts";
@@ -105,7 +105,7 @@ function formsSurface(config: Config, { store, state, reads }: Parts): Listening
   const router = formsRouter({
     keys,
     forms,
-    lessons: () => learning.current,
+    lessons: (tenant) => learning.lessonsFor(tenant),
     recentTexts: new RecentTexts(),
     committer,
     totals,
@@ -202,7 +202,8 @@ function createConsoleParts(
     dryRun: sender === null ? null : (test) => sender.dryRun(JSON.stringify(test)),
     zone: new TimeZone(consoleTimeZone),
     spamMeanings,
-    explainSpam: (stored) => explainStored(stored, learning.current),
+    explainSpam: (stored) => explainStored(stored, learning.lessonsFor(stored.tenant)),
+    labelFeatures: storedFeatures,
   };
 }
 

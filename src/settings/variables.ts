@@ -106,7 +106,8 @@ export const variables = {
   },
   FORMS_SPAM_LEARN: {
     default: "on",
-    meaning: "`off`: operators' decisions (release, dismiss, report) do not train the spam filter",
+    meaning:
+      "`off`: decisions (release, dismiss, report) do not train the spam filter, and what they taught it is deleted",
   },
   PUBLIC_IP_PER_MINUTE: {
     default: String(limits.publicRead.perMinute),

@@ -39,7 +39,7 @@ const serviceCalls = words(`
   public.console_replay_dead public.console_resume_tenant public.console_return_lead public.console_send_again
   public.delivery_status public.due_tenants
   public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_search_entry
-  public.fold_counts public.forget_checkouts public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
+  public.fold_counts public.forget_checkouts public.forget_spam_lessons public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
   public.learn_spam public.oldest_waiting public.open_checkout public.pauses public.release_held_link
   public.roll_up_hours public.route_states public.search_block public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);
@@ -426,7 +426,7 @@ test("the audit records the login role as actor, whatever the session sets, and 
       "select append_audit('ctl', null, 'key.issue', '{1}', null)",
       "insert into audit (id, at, actor, action, subject, digest) values (99, now(), 'ctl postgres', 'a.b', '', sha256(''))",
       "update audit_head set id = 0",
-      "select release_submission('1', 'ctl', null)",
+      "select release_submission('1', '{}', 'ctl', null)",
       `select replay_dead_as('{${id}}', 'ctl', null)`,
     ]
   ) await assert.rejects(asService.unsafe(forgery), denied, forgery);

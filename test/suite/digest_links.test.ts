@@ -82,14 +82,17 @@ const press = (url: string, options: RequestOptions = {}) => open(url, { method:
 const releases = (id: string) =>
   testEnv.sql`select actor, claimed from audit where action = 'submission.release' and subject = ${id}`;
 
-test("the digest has sender, excerpt and link of each held submission, people first, and no link from a submission", async () => {
+test("the digest has name, message, time and link of each held submission, people first, and no link from a submission", async () => {
   const bot = await hold("from a program", { website: "x" });
-  const id = await hold(`see https://evil.example/x ${"word ".repeat(60)}`, { email: "grace@example.com" });
+  const id = await hold(`see https://evil.example/x ${"word ".repeat(60)}`, {
+    email: "grace@example.com",
+    page_url: `https://acme.example/?gclid=${"x".repeat(400)}`,
+  });
   const { text, html, links } = await digest();
   assert.deepEqual(links.map((link) => new URL(link).pathname.split(/[/.]/)[2]), [id, bot]);
   assert.match(
     text,
-    /^Held messages:\n\ngrace@ example\. com:\n {4}miracle cure see https:\/\/ evil\. example\/x (word )*word…\n {4}Form: contact$/m,
+    /^Held messages:\n\nGrace Zmarker:\n {4}miracle cure see https:\/\/ evil\. example\/x (word )*word…\n {4}grace@ example\. com\n {4}Nov 20, 10:30 AM UTC, form contact$/m,
   );
   for (const link of links) assert.ok(html.includes(`href="${link}"`));
   assert.equal(html.match(/href=/g)?.length, 2);
@@ -103,8 +106,11 @@ test("opening the link shows the digest's excerpt without effect; the button rel
     assert.equal(status, 200);
     if (method === "HEAD") continue;
     assert.equal(title, "Release this message?");
-    assert.match(text, /Acme &amp; Sons.*grace@example\.com<\/strong><br>miracle cure &lt;b&gt;our roof/s);
-    assert.doesNotMatch(text, /not in the mail|Zmarker|<script/);
+    assert.match(
+      text,
+      /Acme &amp; Sons.*Grace Zmarker<\/strong><br>grace@example\.com<br>miracle cure &lt;b&gt;our roof.*2026-11-20, 10:30, form contact/s,
+    );
+    assert.doesNotMatch(text, /not in the mail|evil\.example|<script/);
   }
   assert.equal((await testEnv.submission(id)).released_at, null);
   const pressed = await Promise.all([1, 2, 3, 4].map(() => press(link, { localAddress: "127.3.3.3" })));
@@ -168,6 +174,7 @@ test("an altered, foreign or seven-day-old link, or one of a removed recipient o
     const [end, begin] of [
       ["update tenant set digest_actions = false", "update tenant set digest_actions = true"],
       ["update tenant set disabled_at = now()", "update tenant set disabled_at = null"],
+      ["update actions.route set form = 'x'", "update actions.route set form = ''"],
       ["update actions.route set kind = 'slack', address = 'https://x.example/'", "select"],
     ] as const
   ) {
@@ -180,6 +187,19 @@ test("an altered, foreign or seven-day-old link, or one of a removed recipient o
   // The previous secret still verifies the links of earlier emails.
   assert.equal((await press(await linkOf(id, oldSecret))).status, 200);
   assert.notEqual((await testEnv.submission(id)).released_at, null);
+});
+
+test("a recipient who was removed from the digest can no longer release, and a new one cannot use the old link", async () => {
+  const id = await hold("for the boss");
+  const link = await linkOf(id);
+  const recipients = (addresses: string) => ctl(["tenant", "route", slug, "--email", addresses], on);
+  await recipients("boss@acme.example,new@acme.example");
+  assert.equal((await open(link)).status, 200);
+  await recipients("new@acme.example");
+  assert.equal((await press(link)).status, 404);
+  assert.equal((await testEnv.submission(id)).released_at, null);
+  await recipients("boss@acme.example");
+  assert.equal((await press(link)).status, 200);
 });
 
 test("the digest omits held submissions when the tenant has no links or the actions process no secret", async () => {

@@ -1,14 +1,8 @@
 /** Renders the daily digest. */
 
+import { summarizeSubmission } from "../../lead/sender.ts";
 import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
-import {
-  emptyNotification,
-  localTime,
-  type Notification,
-  type Row,
-  singleLine,
-  withoutInvisible,
-} from "./content.ts";
+import { emptyNotification, localTime, type Notification, type Row, singleLine } from "./content.ts";
 
 /**
  * Renders a digest. `releaseLink` creates the link that releases a held submission; `null` for no links.
@@ -62,7 +56,7 @@ export function digestNotification(
       },
       {
         heading: "Held messages",
-        rows: releaseLink === null ? [] : heldRows(figures, releaseLink),
+        rows: releaseLink === null ? [] : heldRows(figures, { releaseLink, time }),
       },
       {
         heading: "Silent sources",
@@ -94,15 +88,22 @@ function sourceRows({ sources, more_sources: more }: DigestFigures): Row[] {
 
 function heldRows(
   { to_review: toReview }: DigestFigures,
-  releaseLink: (submissionId: string) => string,
+  { releaseLink, time }: {
+    readonly releaseLink: (submissionId: string) => string;
+    readonly time: (at: string) => string;
+  },
 ): Row[] {
   if (toReview === null) return [];
   return [
-    ...toReview.listed.map(({ id, form, sender, excerpt }) => ({
-      label: singleLine(sender) || "No phone or email",
-      value: `${withoutInvisible(excerpt)}\nForm: ${singleLine(form)}`,
-      link: { href: releaseLink(id), text: "Release this message" },
-    })),
+    ...toReview.listed.map(({ id, form, received_at: at, fields }) => {
+      const { name, contact, excerpt } = summarizeSubmission(fields);
+      const lines = [excerpt, name === "" ? "" : contact, `${time(at)}, form ${form}`];
+      return {
+        label: singleLine(name || contact) || "No name or address",
+        value: lines.filter((line) => line !== "").map(singleLine).join("\n"),
+        link: { href: releaseLink(id), text: "Release this message" },
+      };
+    }),
     ...(toReview.more === 0
       ? []
       : [{ label: "Others", value: `${formatNumber(toReview.more)} more, without links` }]),

@@ -22,7 +22,7 @@ const learnedMax = 6;
 let weights: Float32Array | undefined;
 
 /** Learned weights in log-odds, by the hashes of words and pairs of words. */
-export type Lessons = ReadonlyMap<number, number>;
+export type Lessons = Pick<ReadonlyMap<number, number>, "get" | "size">;
 
 /** The buckets of features that are common in ham; lessons ignore them. */
 export const commonBuckets: ReadonlySet<number> = new Set(

@@ -3,6 +3,7 @@
 import type { TimeZone } from "../../http/time_zone.ts";
 import type { Networks } from "../../http/addresses.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import type { LabelFeatures } from "../../store/label_features.ts";
 import type { Pool } from "../../store/pool.ts";
 import type { ConsolePage } from "./layout.ts";
 import type { PageClock } from "./text.ts";
@@ -32,8 +33,9 @@ export interface ConsoleParts {
   readonly spamMeanings: Readonly<Record<string, string>>;
   /** Returns the main evidence for a stored submission's spam score, largest share first. */
   readonly explainSpam: (
-    stored: { readonly lead: string; readonly receivedAt: string },
+    stored: { readonly tenant: string; readonly lead: string; readonly receivedAt: string },
   ) => readonly SpamShare[];
+  readonly labelFeatures: LabelFeatures;
 }
 
 /** A response of the actions process, or why there is none. */

@@ -227,10 +227,11 @@ export async function reviewAction(
     return confirmPage({ tokens, ids, filter: { tenant: form.text("tenant"), ...filter } });
   }
   const { decide, done } = reviews[action];
+  const decision = { operator, labelFeatures: parts.labelFeatures };
   let reviewedCount = 0;
   for (const id of ids) {
     // Each submission has its own transaction, so that the action can be retried after an outage.
-    if (await decide(parts.pool, id, operator) === done) reviewedCount += 1;
+    if (await decide(parts.pool, id, decision) === done) reviewedCount += 1;
   }
   return back(reviewedCount === 0 ? "none_held" : done, reviewedCount);
 }

@@ -30,6 +30,7 @@ export async function markSpamAction({ parts, tokens, exchange, operator }: Cont
   const mark = await markSpam(parts.pool, eventId, {
     isSpam: isSpam === "yes",
     operator,
+    labelFeatures: parts.labelFeatures,
   });
   return withNote(`/leads/${eventId}`, { tokens, code: spamMarkNotes[mark] });
 }
@@ -61,7 +62,7 @@ ${event.lead !== null && submission.score > 0 && renderEvidence({ ...event, lead
 
 /** Renders the main evidence for spam, according to the current model. */
 function renderEvidence(
-  stored: { readonly lead: string; readonly receivedAt: string },
+  stored: StoredEvent & { readonly lead: string },
   parts: ConsoleParts,
 ): Markup {
   const shares = parts.explainSpam(stored);

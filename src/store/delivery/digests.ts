@@ -37,9 +37,10 @@ export interface DigestFigures {
     readonly listed: readonly {
       readonly id: string;
       readonly form: string;
-      /** An email address or a phone number, or empty. */
-      readonly sender: string;
-      readonly excerpt: string;
+      /** ISO 8601, UTC. */
+      readonly received_at: string;
+      /** The start of each of the first values, by field name. */
+      readonly fields: Readonly<Record<string, string>>;
     }[];
     readonly more: number;
   } | null;

@@ -1,102 +1,94 @@
 /**
- * Learns corrections of the spam score from operators' labels. When labels change, the corrections are learned again
- * from the latest labeled submissions that are still stored, so that nothing remains of erased content.
+ * Learns corrections of the spam score from labels, in the database (`learn_spam`), and keeps the current ones in memory: a
+ * customer's for the customer's forms, and the operators' for all.
  */
 
-import { setImmediate } from "node:timers/promises";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
 
-export interface Labelled {
-  readonly lead: string;
-  readonly isSpam: boolean;
-  /** The email address; without one, the phone number; without either, the submission's id. */
-  readonly sender: string;
+/** Learned weights in log-odds, by the hashes of words and pairs of words. */
+export type Weights = Pick<ReadonlyMap<number, number>, "get" | "size">;
+
+interface Scope {
+  readonly version: string;
+  readonly weights: Weights;
 }
 
-/** The spam score's errors on the labeled submissions that contain one word, whose hash is `hash`. */
-export interface Lesson {
-  readonly hash: number;
-  readonly ham: number;
-  readonly spam: number;
-}
-
-/** Learns from labeled submissions. Implemented in `src/forms/learning.ts`. */
-export interface Learner<Lessons> {
-  count(): { add(one: Labelled): void; readonly lessons: readonly Lesson[] };
-  toWeights(lessons: readonly Lesson[]): Lessons;
-}
-
-// Chosen: 1,000, because that covers months of labels and takes a few hundred milliseconds to learn.
-const labelledMax = 1_000;
-// The number of submissions learned between yields to the event loop, which takes about 5 ms.
-const batchSize = 50;
+/** The scope of the operators' labels, in place of a slug. */
+const operators = "";
 const intervalMs = 5_000;
+/** The number of customers whose corrections are kept, those changed last. Chosen: 500, which use less than 16 MiB. */
+const scopesMax = 500;
+/** The number of customers for whom one run learns. */
+const learnedMax = 50;
 
-/** Keeps the corrections current. All processes use the same ones, from the database. */
-export class SpamLearning<Lessons> {
+/** All processes use the same corrections, from the database. */
+export class SpamLearning {
   readonly #pool: Pool;
-  readonly #learner: Learner<Lessons>;
-  #learnedFrom = "";
-  current: Lessons;
+  readonly #isOn: boolean;
+  /** The corrections by the customer's slug, with the version of each. */
+  #scopes = new Map<string, Scope>();
 
-  constructor(pool: Pool, learner: Learner<Lessons>) {
+  /** `isOn` is false if `FORMS_SPAM_LEARN` is off: what was learned is then removed. */
+  constructor(pool: Pool, options: { readonly isOn: boolean }) {
     this.#pool = pool;
-    this.#learner = learner;
-    this.current = learner.toWeights([]);
+    this.#isOn = options.isOn;
   }
 
   pauseMs(): number {
     return intervalMs;
   }
 
-  /** Relearns if the labels have changed. */
+  /** Returns the corrections for a customer's forms. */
+  lessonsFor(tenant: string): Weights {
+    return combined([this.#scopes.get(operators)?.weights, this.#scopes.get(tenant)?.weights]);
+  }
+
+  /** Learns from labels that have changed, and reads what other processes have learned. */
   async runOnce(): Promise<void> {
-    const { wanted, learnedFrom } = await this.#digests();
-    if (wanted !== learnedFrom) await this.#learn(wanted);
-    if (wanted !== this.#learnedFrom) {
-      this.current = this.#learner.toWeights(await readLessons(this.#pool));
-      this.#learnedFrom = wanted;
+    if (!this.#isOn) return void await query(this.#pool, (sql) => sql`select forget_spam_lessons()`);
+    for (let count = 0; count < learnedMax && await this.#learnNext(); count++);
+    const versions = await query(this.#pool, (sql) =>
+      sql<{ tenant: string; version: string }[]>`
+        select coalesce(t.slug, ${operators}) as tenant, l.learned_at::text as version
+        from spam_lessons as l left join tenant as t on t.id = l.tenant_id
+        order by l.tenant_id <> 0, l.learned_at desc, l.tenant_id limit ${scopesMax + 1}`);
+    const scopes = new Map<string, Scope>();
+    for (const { tenant, version } of versions) {
+      const known = this.#scopes.get(tenant);
+      // One by one, so that no result occupies the event loop for long.
+      const weights = known?.version === version ? known.weights : await readWeights(this.#pool, tenant);
+      scopes.set(tenant, { version, weights });
     }
+    this.#scopes = scopes;
   }
 
-  async #digests(): Promise<{ readonly wanted: string; readonly learnedFrom: string }> {
-    const row = await queryOne(this.#pool, (sql) =>
-      sql<{ wanted: string; learnedFrom: string }[]>`
-        select l.learned_from as "learnedFrom", coalesce((
-          select encode(sha256(string_agg(s.event_id || s.label, ' ' order by s.event_id)::bytea), 'hex')
-          from (
-            select s.event_id, s.label from submission as s where s.label is not null
-            order by s.labelled_at desc, s.event_id limit ${labelledMax}
-          ) as s
-        ), '') as wanted
-        from spam_lessons as l`);
-    return row as { wanted: string; learnedFrom: string };
-  }
-
-  async #learn(wanted: string): Promise<void> {
-    const rows = await query(this.#pool, (sql) =>
-      sql<Labelled[]>`
-        select e.lead::text as lead, s.label = 'spam' as "isSpam", coalesce(s.email, s.phone, s.event_id) as sender
-        from submission as s join event as e on e.event_id = s.event_id
-        where s.label is not null and e.lead is not null
-        order by s.labelled_at desc, s.event_id limit ${labelledMax}`);
-    const count = this.#learner.count();
-    for (const [index, row] of rows.entries()) {
-      if (index % batchSize === batchSize - 1) await setImmediate();
-      count.add(row);
-    }
-    const { lessons } = count;
-    await query(this.#pool, (sql) =>
-      sql`select learn_spam(
-        ${wanted}, ${lessons.map(({ hash }) => hash)}::int[], ${lessons.map(({ ham }) => ham)}::int[],
-        ${lessons.map(({ spam }) => spam)}::int[])`);
+  /** Learns from the changed labels of one customer; returns whether there were any. */
+  async #learnNext(): Promise<boolean> {
+    const row = await queryOne(
+      this.#pool,
+      (sql) => sql<{ hasLearned: boolean }[]>`select learn_spam() as "hasLearned"`,
+    );
+    return row?.hasLearned ?? false;
   }
 }
 
-export async function readLessons(pool: Pool): Promise<Lesson[]> {
-  return await query(pool, (sql) =>
-    sql<Lesson[]>`
-      select l.hash, l.ham, l.spam
-      from spam_lessons as s, unnest(s.hashes, s.ham, s.spam) as l (hash, ham, spam)`);
+/** Reads the current corrections for a customer's forms. */
+export async function readLessons(pool: Pool, tenant: string): Promise<Weights> {
+  return combined([await readWeights(pool, operators), await readWeights(pool, tenant)]);
+}
+
+async function readWeights(pool: Pool, tenant: string): Promise<Weights> {
+  const row = await queryOne(pool, (sql) =>
+    sql<{ hashes: number[]; weights: number[] }[]>`
+      select l.hashes, l.weights from spam_lessons as l
+      where l.tenant_id = case ${tenant} when ${operators} then 0 else (select t.id from tenant as t where t.slug = ${tenant}) end`);
+  return new Map(row?.hashes.map((hash, index) => [hash, (row.weights[index] as number) / 1000]));
+}
+
+/** Adds up the corrections for a word. */
+function combined(scopes: readonly (Weights | undefined)[]): Weights {
+  const [one, other] = scopes.filter((weights) => weights !== undefined && weights.size > 0) as Weights[];
+  if (one === undefined || other === undefined) return one ?? new Map();
+  return { size: one.size + other.size, get: (hash) => (one.get(hash) ?? 0) + (other.get(hash) ?? 0) };
 }

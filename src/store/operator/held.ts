@@ -3,6 +3,7 @@
 import type postgres from "postgres";
 import type { SubmissionVerdict } from "../serving/accept.ts";
 import { type BoundedCount, boundedCount, countedMax, isoTime, runOperatorCall } from "./admin_pool.ts";
+import { type LabelFeatures, readLabelFeatures } from "../label_features.ts";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
 
@@ -84,25 +85,43 @@ export async function listHeld(
 /** `already`: released before; `clean`: never held; `erased`: the content was removed; `unknown`: no such submission. */
 export type Release = "released" | "already" | "clean" | "erased" | "unknown";
 
-/** Queues a held submission for delivery and audits it. `operator` is the console operator's name, `null` for ctl. */
+export interface Decision {
+  /** The console operator's name, `null` for ctl. */
+  readonly operator: string | null;
+  readonly labelFeatures: LabelFeatures;
+}
+
+/** Queues a held submission for delivery, labels it, and audits this. */
 export async function releaseSubmission(
   pool: Pool,
   submissionId: string,
-  operator: string | null,
+  { operator, labelFeatures }: Decision,
 ): Promise<Release> {
-  return await runOperatorCall(pool, operator, "release_submission", (sql) => sql`${submissionId}`);
+  const features = await readLabelFeatures(pool, submissionId, labelFeatures);
+  return await runOperatorCall(
+    pool,
+    operator,
+    "release_submission",
+    (sql) => sql`${submissionId}, ${features}::int[]`,
+  );
 }
 
 /** `already`: dismissed or released before. The other outcomes are as in {@linkcode Release}. */
 type Dismissal = "dismissed" | Exclude<Release, "released">;
 
-/** Dismisses a held submission, and audits it like {@linkcode releaseSubmission}. */
+/** Dismisses a held submission, and labels and audits it like {@linkcode releaseSubmission}. */
 export async function dismissSubmission(
   pool: Pool,
   submissionId: string,
-  operator: string | null,
+  { operator, labelFeatures }: Decision,
 ): Promise<Dismissal> {
-  return await runOperatorCall(pool, operator, "dismiss_submission", (sql) => sql`${submissionId}`);
+  const features = await readLabelFeatures(pool, submissionId, labelFeatures);
+  return await runOperatorCall(
+    pool,
+    operator,
+    "dismiss_submission",
+    (sql) => sql`${submissionId}, ${features}::int[]`,
+  );
 }
 
 /** `already`: the label is as requested; `held`: the submission is not released, so dismiss it instead. */
@@ -112,9 +131,15 @@ export type SpamMark = "marked" | "already" | "held" | "erased" | "unknown";
 export async function markSpam(
   pool: Pool,
   submissionId: string,
-  { isSpam, operator }: { readonly isSpam: boolean; readonly operator: string | null },
+  { isSpam, operator, labelFeatures }: Decision & { readonly isSpam: boolean },
 ): Promise<SpamMark> {
-  return await runOperatorCall(pool, operator, "mark_spam", (sql) => sql`${submissionId}, ${isSpam}`);
+  const features = await readLabelFeatures(pool, submissionId, labelFeatures);
+  return await runOperatorCall(
+    pool,
+    operator,
+    "mark_spam",
+    (sql) => sql`${submissionId}, ${isSpam}, ${features}::int[]`,
+  );
 }
 
 /** Removes all labels, which discards the learned corrections, and returns the number of labels. */

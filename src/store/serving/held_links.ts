@@ -1,12 +1,14 @@
 /** Signs and resolves the links in digests that let customers release held submissions. */
 
 import { Buffer } from "node:buffer";
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { type LabelFeatures, readLabelFeatures } from "../label_features.ts";
 import type { Pool } from "../pool.ts";
 
 export interface HeldLink {
   readonly submissionId: string;
-  readonly routeId: number;
+  /** Identifies the address that the link was sent to, by {@linkcode addressDigest}. */
+  readonly addressDigest: string;
   /** Seconds since 1970. */
   readonly expiresAtSeconds: number;
 }
@@ -17,15 +19,23 @@ export const heldLinkPath = "/held/";
 const sign = (text: string, secret: string) =>
   `${text}.${createHmac("sha256", secret).update(heldLinkPath + text).digest("base64url")}`;
 
+/** Returns the first 128 bits of an address's SHA-256 in hex, as `held_link` computes them. */
+export function addressDigest(address: string): string {
+  return hash("sha256", address, "hex").slice(0, 32);
+}
+
 /** Returns a link's token: its fields in plain text, and an HMAC over the path and the fields. */
-export function heldLinkToken({ submissionId, routeId, expiresAtSeconds }: HeldLink, secret: string): string {
-  return sign(`${submissionId}.${routeId}.${expiresAtSeconds}`, secret);
+export function heldLinkToken(
+  { submissionId, addressDigest, expiresAtSeconds }: HeldLink,
+  secret: string,
+): string {
+  return sign(`${submissionId}.${addressDigest}.${expiresAtSeconds}`, secret);
 }
 
 /** Returns the link if the token is signed with one of the secrets, otherwise `null`. Does not check the expiry. */
 export function readHeldLink(token: string, secrets: readonly string[]): HeldLink | null {
-  const [submissionId = "", routeId, expiresAtSeconds] = token.split(".");
-  const link = { submissionId, routeId: Number(routeId), expiresAtSeconds: Number(expiresAtSeconds) };
+  const [submissionId = "", addressDigest = "", expiresAtSeconds] = token.split(".");
+  const link = { submissionId, addressDigest, expiresAtSeconds: Number(expiresAtSeconds) };
   const tokenBytes = Buffer.from(token);
   const isSigned = secrets.some((secret) => {
     const expectedBytes = Buffer.from(heldLinkToken(link, secret));
@@ -43,9 +53,13 @@ export type HeldLinkTarget =
   | {
     readonly state: "held";
     readonly tenant: string;
+    /** The tenant's time zone. */
+    readonly timeZone: string;
     readonly formKey: string;
-    readonly sender: string;
-    readonly excerpt: string;
+    /** ISO 8601, UTC. */
+    readonly receivedAt: string;
+    /** The start of each of the first values, by field name. */
+    readonly fields: Readonly<Record<string, string>>;
   };
 
 const statementTimeoutMs = 5_000;
@@ -54,16 +68,19 @@ const statementTimeoutMs = 5_000;
 export class HeldLinkStore {
   readonly #pool: Pool;
 
-  constructor(pool: Pool) {
+  readonly #labelFeatures: LabelFeatures;
+
+  constructor(pool: Pool, labelFeatures: LabelFeatures) {
     this.#pool = pool;
+    this.#labelFeatures = labelFeatures;
   }
 
   /** Finds the submission that a link releases; returns `null` if the link is no longer valid. */
-  async find({ submissionId, routeId, expiresAtSeconds }: HeldLink): Promise<HeldLinkTarget | null> {
+  async find({ submissionId, addressDigest, expiresAtSeconds }: HeldLink): Promise<HeldLinkTarget | null> {
     const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
       sql<HeldLinkTarget[]>`
-        select state, tenant, form_key as "formKey", sender, excerpt
-        from held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint)`);
+        select state, tenant, time_zone as "timeZone", form_key as "formKey", received_at as "receivedAt", fields
+        from held_link(${submissionId}, ${addressDigest}, ${expiresAtSeconds}::bigint)`);
     return row ?? null;
   }
 
@@ -72,12 +89,14 @@ export class HeldLinkStore {
    * state, or `null` if the link is no longer valid.
    */
   async release(
-    { submissionId, routeId, expiresAtSeconds }: HeldLink,
+    { submissionId, addressDigest, expiresAtSeconds }: HeldLink,
     address: string,
   ): Promise<HeldLinkState | null> {
+    const features = await readLabelFeatures(this.#pool, submissionId, this.#labelFeatures);
     const [row] = await this.#pool.run(statementTimeoutMs, (sql) =>
       sql<{ state: HeldLinkState | null }[]>`
-        select release_held_link(${submissionId}, ${routeId}::int, ${expiresAtSeconds}::bigint, ${address}) as state`);
+        select release_held_link(
+          ${submissionId}, ${addressDigest}, ${expiresAtSeconds}::bigint, ${features}::int[], ${address}) as state`);
     return row?.state ?? null;
   }
 }

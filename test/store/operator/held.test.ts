@@ -23,6 +23,8 @@ const pool = openPool(role.url, { connectionsMax: 2 });
 const acme = await testEnv.formWithKey();
 const other = await testEnv.formWithKey();
 
+const decision = (operator: string) => ({ operator, labelFeatures: () => [] });
+
 async function store(
   verdict: string,
   { form, key }: typeof acme = acme,
@@ -74,7 +76,7 @@ test("the counts of the list, ctl, the status and the report agree, with honeypo
     await store(verdict, { form, key });
   }
   const [dismissed] = await listHeld(pool, { tenantId: null, verdict: "spam", limit: 1, after: null });
-  await dismissSubmission(pool, dismissed?.submissionId as string, "Ada");
+  await dismissSubmission(pool, dismissed?.submissionId as string, decision("Ada"));
   const on = { databaseUrl: testEnv.database.url };
   assert.deepEqual(await readHeldCounts(pool, null), {
     toReview: { count: 2, isMore: false },
@@ -95,7 +97,7 @@ test("concurrent releases release once: one outbox row, one audit row, listeners
   const notified = Promise.withResolvers<string>();
   const listening = await admin.listen("outbox", (payload) => notified.resolve(payload));
   const outcomes = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => releaseSubmission(pool, id, `10.0.0.${index}`)),
+    Array.from({ length: 8 }, (_, index) => releaseSubmission(pool, id, decision(`10.0.0.${index}`))),
   );
   assert.deepEqual(outcomes.sort(), [...Array(7).fill("already"), "released"]);
   assert.equal(await notified.promise, "");
