@@ -101,7 +101,8 @@ begin
     group by p.key_id, p.hour
   ),
   source as materialized (
-    select k.label, k.surface, bool_or(k.revoked_at is null) as is_active,
+    -- Keys with the same label may have different campaigns.
+    select k.label, k.surface, string_agg(distinct m.slug, ', ' order by m.slug) as campaign, bool_or(k.revoked_at is null) as is_active,
       coalesce(sum(h.received) filter (where h.hour >= v_since), 0) as accepted,
       coalesce(sum(h.received) filter (where h.hour >= v_since - (v_until - v_since) and h.hour < v_since), 0) as before,
       coalesce(sum(h.held) filter (where h.hour >= v_since), 0) as held,
@@ -109,6 +110,7 @@ begin
       max(h.hour) filter (where h.received > 0) as last_hour
     from api_key as k
     left join hours as h on h.key_id = k.id
+    left join campaign as m on m.id = k.campaign_id
     where k.tenant_id = v_due.tenant_id
     group by k.label, k.surface
   )
@@ -118,7 +120,7 @@ begin
       'sources', (
         select coalesce(json_agg(s), '[]') from (
           select s.label as source, case s.surface when 'forms' then 'form' else 'lead' end as kind, s.accepted, s.before,
-            s.held
+            s.held, s.campaign, s.spend_cents
           from source as s where s.accepted + s.before + s.held > 0
           order by s.accepted desc, s.held desc, s.label limit 50
         ) as s

@@ -46,6 +46,12 @@ before(async () => {
     insert into api_key (tenant_id, surface, label, digest, last4)
     values (1, 'intake', 'partner-x', sha256('a'), 'aaaa'), (1, 'forms', 'acme-web', sha256('b'), 'bbbb'),
       (1, 'intake', 'quiet', sha256('c'), 'cccc')`;
+  // A second key with the label, as after a rotation.
+  await sql`insert into campaign (tenant_id, slug) values (1, 'spring'), (1, 'fall')`;
+  await sql`update api_key set campaign_id = 1 where label = 'partner-x'`;
+  await sql`
+    insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
+    values (1, 2, 'intake', 'partner-x', sha256('d'), 'dddd')`;
 });
 beforeEach(async () => {
   lines = [];
@@ -112,7 +118,7 @@ test("a digest is sent once per day at the tenant's time, by one of several proc
   assert.match(text, /^Spent: \$10\.00 \(returns not deducted\)$/m);
   assert.match(
     text,
-    /^By source:\n\npartner-x: 5 leads, 4 before\nacme-web: 1 message, 0 before$/m,
+    /^By source:\n\npartner-x: 5 leads, 4 before, \$10\.00, campaign fall, spring\nacme-web: 1 message, 0 before$/m,
   );
   assert.match(text, /^Silent sources:\n\nquiet: nothing since Nov 17/m);
   assert.match(text, /^Not delivered:\n\nNone: Everything was delivered$/m);

@@ -41,7 +41,7 @@ export function digestNotification(
         detail: `${formatNumber(figures.messages_before)} before${heldText(held)}`,
       },
       ...(figures.spend_cents === 0 ? [] : [{
-        value: `$${(figures.spend_cents / 100).toFixed(2)}`,
+        value: formatDollars(figures.spend_cents),
         label: "Spent",
         detail: "returns not deducted",
       }]),
@@ -76,11 +76,13 @@ export function digestNotification(
 
 function sourceRows({ sources, more_sources: more }: DigestFigures): Row[] {
   return [
-    ...sources.map(({ source, kind, accepted, before, held }) => ({
+    ...sources.map(({ source, kind, accepted, before, held, campaign, spend_cents: cents }) => ({
       label: singleLine(source),
       value: `${pluralize(accepted, kind === "lead" ? "lead" : "message")[0] ?? "none"}, ${
         formatNumber(before)
-      } before${heldText(held)}`,
+      } before${heldText(held)}${cents === 0 ? "" : `, ${formatDollars(cents)}`}${
+        campaign === null ? "" : `, campaign ${campaign}`
+      }`,
     })),
     ...(more === 0 ? [] : [{ label: "Others", value: `${formatNumber(more)} more sources` }]),
   ];
@@ -141,6 +143,10 @@ function formatAge(seconds: number): string {
   const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["minute", 60];
   const number = Math.max(1, Math.floor(seconds / size));
   return pluralize(number, unit)[0] as string;
+}
+
+function formatDollars(cents: number): string {
+  return `$${(cents / 100).toFixed(2)}`;
 }
 
 function formatNumber(number: number): string {

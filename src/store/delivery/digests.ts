@@ -13,6 +13,9 @@ export interface DigestFigures {
     readonly before: number;
     /** How many of those received in the period are still held as spam. */
     readonly held: number;
+    /** The slug of its keys' campaign, or several with commas; `null` without one. */
+    readonly campaign: string | null;
+    readonly spend_cents: number;
   }[];
   readonly more_sources: number;
   readonly leads: number;
