@@ -9,8 +9,9 @@ import type { Expressions } from "./crm/expressions.ts";
 import { Tokens } from "./crm/tokens.ts";
 import type { Destination, SendRequest } from "./destination.ts";
 import { contentName, type DeliveredEvent } from "./event.ts";
+import type { Row } from "./notification/content.ts";
 import { eventNotification } from "./notification/event.ts";
-import { renderMail } from "./notification/mail.ts";
+import { type MailText, renderMail } from "./notification/mail.ts";
 import type { Outcome } from "./outcome.ts";
 import { previewRecipe } from "./recipe_preview.ts";
 import type { SendMail } from "./smtp.ts";
@@ -103,13 +104,13 @@ export function emailDestination(send: SendMail): Destination {
       return send({
         tenant: event.tenant,
         address,
-        mail: () => renderMail(eventNotification(request)),
+        mail: () => renderEventMail(request),
         id,
         nowMs,
       });
     },
     preview(request) {
-      const { subject, text, replyTo } = renderMail(eventNotification(request));
+      const { subject, text, replyTo } = renderEventMail(request);
       const to = request.route.address.replace(/(?<=^.).*(?=@)/, "…");
       const headers = { To: to, ...(replyTo === null ? {} : { "Reply-To": replyTo }), Subject: subject };
       return Promise.resolve({
@@ -118,6 +119,11 @@ export function emailDestination(send: SendMail): Destination {
       });
     },
   };
+}
+
+/** Renders an event's email, which a reply quotes to the sender. */
+export function renderEventMail(request: Pick<SendRequest, "event" | "tenant" | "isTest">): MailText {
+  return renderMail(eventNotification(request, { isQuotable: true }));
 }
 
 /** Creates the Slack destination. The route's URL is itself the credential. */
@@ -146,17 +152,30 @@ const lineLengthMax = 200;
  * text stay literal. Links in `<>` still work.
  */
 export function slackText(request: Pick<SendRequest, "event" | "tenant" | "isTest">): string {
-  const { banner, opening, title, subtitle, quote, buttons, sections } = eventNotification(request);
+  const { banner, opening, title, subtitle, quote, notes, buttons, sections, about } = eventNotification(
+    request,
+    {
+      isQuotable: false,
+    },
+  );
   const contact = sections.find(({ heading }) => heading === "Contact")?.rows ?? [];
   const plainContacts = contact.filter(({ label, link }) =>
     /^(?:Phone|Email)$/.test(label) && link === undefined
   );
-  const lines = [banner ?? "", `${opening}: ${title}`, subtitle, quote?.text ?? ""];
+  const labeled = (rows: readonly Row[]) => rows.map(({ label, value }) => `${label}: ${value}`);
+  const lines = [
+    banner ?? "",
+    `${opening}: ${title}`,
+    subtitle,
+    quote?.text ?? "",
+    ...labeled(plainContacts),
+    ...notes,
+  ];
   return [
-    ...[...lines, ...plainContacts.map(({ label, value }) => `${label}: ${value}`)].map(slackLine),
+    ...lines.map(slackLine),
     // The parts are validated, so they cannot end the link.
     buttons.map(({ label, detail, href }) => `<${href}|${label} ${detail}>`).join(" · "),
-    `Event: ${request.event.eventId}`,
+    labeled(about).map(slackLine).join(" · "),
   ].filter((text) => text !== "").join("\n");
 }
 

@@ -42,9 +42,14 @@ const kinds: ReadonlyMap<string, TechnicalKind> = new Map(
 /** The maximum length of a name that is compared; a longer name is no technical one. */
 const nameLengthMax = 60;
 
+/** Returns a name as it is compared: letters and digits of ASCII, in lower case; empty for a long name. */
+export function fieldLetters(name: string): string {
+  if (name.length > nameLengthMax) return "";
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "").replace(/^(?:form)?fields(?=.)/, "");
+}
+
 /** Returns the kind of a field by its name (`g-recaptcha-response`, `fields[Page URL]`), or `null` for the visitor's own. */
 export function technicalKind(name: string): TechnicalKind | null {
-  if (name.length > nameLengthMax) return null;
-  const letters = name.toLowerCase().replace(/[^a-z0-9]/g, "").replace(/^(?:form)?fields(?=.)/, "");
+  const letters = fieldLetters(name);
   return kinds.get(letters) ?? (letters.startsWith("utm") ? "visit" : null);
 }

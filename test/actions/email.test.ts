@@ -108,6 +108,48 @@ test("no line exceeds SMTP's maximum, and text cut from the HTML is attached", a
   assert.ok(decode(body, /encoding: (\S+)/i.exec(file)?.[1] ?? "base64").includes(details));
 });
 
+/** Returns everything in a message that a reader or a mail program can see, decoded. */
+function everythingIn(raw: string): string {
+  const files = raw.split(/\r\n--/).filter((part) => /encoding: base64/i.test(part))
+    .map((part) => decode(part.slice(part.indexOf("\r\n\r\n")), "base64"));
+  return [raw, decode(raw, "quoted-printable"), ...files].join("\n").replaceAll("<wbr>", "");
+}
+
+const bought = { source: "Partner-Zwei", campaign: "herbst-aktion" };
+const sale = {
+  lead_cost: 41.37,
+  Source: "Partner-Zwei",
+  campaign_id: "herbst-aktion",
+  "vendor-name": "Zwei GmbH",
+};
+for (
+  const [what, parts] of Object.entries(
+    {
+      "a lead": {
+        content: JSON.stringify({ first_name: "Ada", cost_cents: 4137 }),
+        extra: JSON.stringify(sale),
+      },
+      "a lead with an attachment": {
+        content: JSON.stringify({ first_name: "Ada", cost_cents: 4137, project_details: "é".repeat(50_000) }),
+        extra: JSON.stringify(sale),
+      },
+      "a form submission": {
+        kind: "form",
+        content: '{"name":"Ada"}',
+        extra: '{"form_key":"quote","attribution":{}}',
+      },
+      "a form submission without a form key": { kind: "form", content: '{"name":"Ada"}', extra: "{}" },
+    } as const,
+  )
+) {
+  test(`the email of ${what} has neither cost nor source nor campaign, because a reply quotes it to the sender`, async () => {
+    const everything = everythingIn((await mailed({ ...bought, ...parts })).raw);
+    assert.match(everything, /Ada/);
+    assert.equal(/filename=all\.txt/.test(everything), what.endsWith("attachment"));
+    assert.doesNotMatch(everything, /zwei|herbst|41[.,]?37|\bcost\b|\bsource\b|\bcampaign\b/i);
+  });
+}
+
 const injections = [
   ..."\r\nBcc: victim@evil.example,\nBcc: victim@evil.example,\rBcc: victim@evil.example".split(","),
   "x\r\n\r\nbody",

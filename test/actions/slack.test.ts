@@ -40,7 +40,7 @@ test("--slack-url posts each lead to Slack as plain text in JSON", async () => {
   assert.deepEqual(rest, { mrkdwn: false });
   assert.equal(
     text,
-    `New lead for chat: Ada Lovelace\n<tel:+15551234567|Call (555) 123-4567> · <mailto:ada@example.com|Email ada@example.com>\nEvent: ${eventId}`,
+    `New lead for chat: Ada Lovelace\n<tel:+15551234567|Call (555) 123-4567> · <mailto:ada@example.com|Email ada@example.com>\nReceived: Thursday, September 3, 2026 at 2:05 PM UTC · Source: partner-x · Event: ${eventId}`,
   );
   const line = await until(() => fixture.actions.logs.find((entry) => entry.event_id === eventId));
   assert.deepEqual([line.crm, line.email, line.slack], ["none", "none", "done"]);
@@ -75,6 +75,8 @@ test("a route to an unknown destination fails without affecting the others", asy
   assert.deepEqual(json.effects, { crm: "none", email: "done", pager: "failed: unknown_destination" });
 });
 
+const facts = "Received: Thursday, September 3, 2026 at 7:05 AM PDT · Source: partner-x · Event: …";
+
 const messageOf = (content: object, parts: Parameters<typeof event>[0] = {}) =>
   slackText(sending(event({ content: JSON.stringify(content), ...parts }))).replace(
     /Event: \w+$/,
@@ -100,7 +102,30 @@ test("the message has the lead's name, project, place and two links", () => {
 Kitchen remodel in Portland, OR
 New cabinets. ${"x".repeat(200 - 14)}…
 <tel:+15035550100;ext=12|Call (503) 555-0100 ext. 12> · <mailto:ada@example.com|Email ada@example.com>
-Event: …`,
+${facts}`,
+  );
+});
+
+test("the message has the ZIP code, where the lead is from, its campaign and its cost", () => {
+  const text = messageOf({ zip: "97201", city: "Portland", cost_cents: 4500 }, {
+    source: "partner & sons",
+    campaign: "fall",
+  });
+  assert.equal(
+    text,
+    `New lead for Acme Remodeling: New lead
+Portland 97201
+Received: Thursday, September 3, 2026 at 7:05 AM PDT · Cost: $45.\u200b00 · Source: partner &amp; sons · Campaign: fall · Event: …`,
+  );
+});
+
+test("an email address without a link is shown with what is wrong", () => {
+  const text = messageOf({ email: "ada at example.com" });
+  assert.ok(
+    text.includes(
+      "\nEmail: ada at example.\u200bcom\nThe email address has no @\u200b, so replies cannot go",
+    ),
+    text,
   );
 });
 
@@ -111,7 +136,7 @@ for (
       "&lt;!here&gt; &lt;!channel&gt; &lt;@\u200bU012AB3CD&gt; &lt;#C1&gt;",
     ],
     ["<https://evil.example|Your bank>", "&lt;https://\u200bevil.\u200bexample|Your bank&gt;"],
-    ["&lt;!here&gt; &amp;", "&amp;lt;!here&amp;gt; &amp;amp;"],
+    ["&lt;!here&gt; &amp;&amp;amp;", "&amp;lt;!here&amp;gt; &amp;&amp;amp;"],
     ["https://evil.example/a.b", "https://\u200bevil.\u200bexample/a.\u200bb"],
     ["evil.example", "evil.\u200bexample"],
     ["@channel ada@example.com", "@\u200bchannel ada@\u200bexample.\u200bcom"],
@@ -121,7 +146,7 @@ for (
 ) {
   test(`${JSON.stringify(value)} in a lead is neither a mention nor a link`, () => {
     const text = messageOf({ project_details: value });
-    assert.ok(text.endsWith(`\n${shown}\nEvent: …`), text);
+    assert.ok(text.endsWith(`\n${shown}\n${facts}`), text);
   });
 }
 

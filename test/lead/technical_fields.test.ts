@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { technicalKind } from "../../src/lead/technical_fields.ts";
+import { fieldLetters, technicalKind } from "../../src/lead/technical_fields.ts";
 
 test("the fields of plug-ins and frameworks have their kind, in any spelling", () => {
   const kinds = {
@@ -42,4 +42,11 @@ test("fields that a visitor fills in are not technical", () => {
     "token".repeat(20),
   ];
   for (const name of names) assert.equal(technicalKind(name), null, name);
+});
+
+test("the letters of a name are those that every spelling of it shares, and none of a long name", () => {
+  for (const name of ["utm_source", "UTM Source", "form_fields[utm-source]"]) {
+    assert.equal(fieldLetters(name), "utmsource", name);
+  }
+  assert.equal(fieldLetters("a".repeat(61)), "");
 });

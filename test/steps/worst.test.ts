@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import test from "node:test";
-import { eventNotification } from "../../src/actions/notification/event.ts";
-import { renderMail } from "../../src/actions/notification/mail.ts";
+import { renderEventMail } from "../../src/actions/destinations.ts";
 import { readAttribution } from "../../src/forms/attribution.ts";
 import { findContact } from "../../src/forms/contact.ts";
 import {
@@ -151,7 +150,7 @@ const subjects: readonly (Subject & { readonly bodyStepsMax?: number })[] = [
     name: "a mail",
     pieces: [...words, ...wide, ...names, ...numbers],
     build: flatObject,
-    read: (content) => renderMail(eventNotification(sending(event({ kind: "form", content })))),
+    read: (content) => renderEventMail(sending(event({ kind: "form", content }))),
     bodyStepsMax,
   },
   {

@@ -89,30 +89,44 @@ export function lastMembers(objectText: string): Member[] {
   return [...byName].map(([name, valueText]) => ({ name, valueText }));
 }
 
+/** What a browser and a program send for a checkbox. */
+const checkboxTexts: Readonly<Record<string, string>> = { on: "yes", true: "yes", false: "no" };
+
 export function fieldRow({ name, valueText }: Member): Row {
-  return { label: fieldLabel(name), value: readableValue(valueText) };
+  const value = readableValue(valueText);
+  return {
+    label: fieldLabel(name),
+    value: Object.hasOwn(checkboxTexts, value) ? checkboxTexts[value] as string : value,
+  };
 }
 
 export function isBlank(valueText: string): boolean {
-  return valueText === "null" || valueText.startsWith('"') && valueAsText(valueText).trim() === "";
+  return readableValue(valueText).trim() === "";
 }
 
 // Deeper values are shown as JSON.
 const depthMax = 4;
 
-/** Formats a JSON value as text: booleans as yes and no, lists with commas or as bullets, and one line per member. Numbers are shown as sent. */
+/**
+ * Formats a JSON value as text: booleans as yes and no, lists with commas or as bullets, and one line per member, without blank
+ * elements and members. Numbers are shown as sent.
+ */
 export function readableValue(valueText: string, depth = 0): string {
+  if (valueText === "null") return "";
   if (valueText === "true") return "yes";
   if (valueText === "false") return "no";
   const isList = valueText.startsWith("[");
   if (depth === depthMax || !isList && !valueText.startsWith("{")) return valueAsText(valueText);
   if (!isList) {
-    const parts = lastMembers(valueText).map(({ name, valueText }) =>
-      labeledValue(`${fieldLabel(name)}:`, readableValue(valueText, depth + 1))
+    return lastMembers(valueText).map(({ name, valueText }) => ({
+      label: `${fieldLabel(name)}:`,
+      value: readableValue(valueText, depth + 1),
+    })).filter(({ value }) => value.trim() !== "").map(({ label, value }) => labeledValue(label, value)).join(
+      "\n",
     );
-    return parts.join("\n");
   }
-  const items = arrayElements(valueText).map((item) => readableValue(item, depth + 1));
+  const items = arrayElements(valueText).map((item) => readableValue(item, depth + 1))
+    .filter((item) => item.trim() !== "");
   const isShort = items.every((item) => !item.includes("\n"));
   return isShort ? items.join(", ") : items.map((item) => `- ${item.replaceAll("\n", "\n  ")}`).join("\n");
 }
@@ -121,17 +135,33 @@ function labeledValue(label: string, value: string): string {
   return value.includes("\n") ? `${label}\n  ${value.replaceAll("\n", "\n  ")}` : `${label} ${value}`;
 }
 
-/** Turns `street_address`, `street-address` and `streetAddress` into "Street address". */
+/**
+ * Turns `street_address`, `streetAddress` and `form_fields[street-address]` into "Street address", and the numbers that form
+ * builders give to fields (`12.2`, `input_5`) into "Field 12.2" and "Field 5".
+ */
 export function fieldLabel(name: string): string {
-  const words = singleLine(name).replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/[_-]+/g, " ").trim()
+  const words = singleLine(name).replace(/^(?:wpforms\[fields\]|(?:form_?)?fields)(?=\[[^\]]|\.)/i, "")
+    .replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/[[\]_-]+/g, " ").trim()
     .replace(/ [A-Z](?=[a-z])/g, (start) => start.toLowerCase())
-    .replace(/(?<![a-z])(?:zip|url)(?![a-z])/gi, (word) => word.toUpperCase());
+    .replace(/(?<![a-z])(?:zip|url|ip|sms|tcpa|gdpr)(?![a-z])/gi, (word) => word.toUpperCase())
+    .replace(/^(?:input )?(?=\d[\d .]*$)/i, "Field ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Returns a string's text, or the JSON text of anything else. */
+/** The characters that PHP's escaping adds; `&lt;` and `&gt;` stay, because a sender may have written about markup. */
+const escapedCharacters: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&#039;": "'",
+  "&apos;": "'",
+};
+
+/** Returns a string's text, without the escaping of a site that escaped too early, or the JSON text of anything else. */
 function valueAsText(valueText: string): string {
-  return withoutInvisible(valueText.startsWith('"') ? decodeString(valueText) : valueText);
+  if (!valueText.startsWith('"')) return withoutInvisible(valueText);
+  return withoutInvisible(decodeString(valueText))
+    .replace(/&(?:amp|quot|apos|#0?39);/g, (escaped) => escapedCharacters[escaped] as string);
 }
 
 /** Returns the text on one line, without invisible characters. */
@@ -211,8 +241,8 @@ interface ContactDetails {
   readonly rows: readonly Row[];
   /** The email address if it is well-formed, otherwise `null`. */
   readonly email: string | null;
-  /** Whether the sender gave a phone number that a link cannot dial. */
-  readonly isPhoneSuspect: boolean;
+  /** What is wrong with a phone number or an email address that has no button. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -225,6 +255,21 @@ const plainAddress =
 
 export function isPlainAddress(text: string): boolean {
   return plainAddress.test(text);
+}
+
+const addressFaults: readonly (readonly [RegExp, string])[] = [
+  [/^[^@]*$/, "has no @"],
+  [/\s|[,;<>]/, "has spaces or other characters besides one address"],
+  [/@.*@/, "has more than one @"],
+  [/[^!-~]/, "has letters outside A to Z, which not every mail program can send to"],
+  [/^@|^\.|\.\.|\.@|@\.|\.$|@$/, "has nothing before or after the @ or a dot"],
+  [/@[^.]*$/, "has no ending such as .com"],
+];
+
+/** Describes why an address is not plain ({@linkcode isPlainAddress}). */
+function addressFault(text: string): string {
+  return addressFaults.find(([pattern]) => pattern.test(text))?.[1] ??
+    "has characters that are not used in addresses";
 }
 
 /** Returns the city and state on one line, such as `Portland, OR`. */
@@ -248,7 +293,12 @@ export function contactDetails(contact: Contact): ContactDetails {
       ...addressRows(contact),
     ],
     email: address,
-    isPhoneSuspect: phone !== "" && number === null,
+    notes: [
+      ...(phone === "" || number !== null ? [] : ["The phone number may be wrong. It is shown as sent."]),
+      ...(email === "" || address !== null
+        ? []
+        : [`The email address ${addressFault(email)}, so replies cannot go to it. It is shown as sent.`]),
+    ],
   };
 }
 
@@ -300,32 +350,20 @@ function mapLink({ street, city, state, zip, country }: Contact): string | null 
   return href.length > mapLengthMax ? null : href;
 }
 
-/** Returns the closing rows: time, `more`, source and event id. */
-export function aboutRows(event: DeliveredEvent, recipient: Recipient, more: readonly Row[]): Row[] {
-  return [
-    { label: "Received", value: localTime(event.receivedAt, recipient.timeZone, "moment") },
-    ...more,
-    { label: "Source", value: singleLine(event.source) },
-    { label: "Event", value: event.eventId },
-  ];
-}
-
-/** The flags in words; empty for a flag that needs no note, because the notification shows its fields. */
+/**
+ * The flags in words; empty for a flag that needs no note, because the notification shows its fields, or {@linkcode ContactDetails}
+ * notes what cannot be called or replied to.
+ */
 const flagNotes: Readonly<Record<Flag, string>> = {
-  phone_unnormalized: "The phone number may be wrong. It is shown as sent.",
+  phone_unnormalized: "",
   project_area_unknown: "The project area is in the sender's own words.",
   project_service_unknown: "The service is in the sender's own words.",
-  email_shape_suspect: "The email address may be mistyped.",
+  email_shape_suspect: "",
   extra_fields_preserved: "",
   country_unrecognized: "The country was not recognized. It is shown as sent.",
 };
 
-export function flagNotesFor(event: DeliveredEvent, contact: ContactDetails): string[] {
-  return event.flags.flatMap((flag) => {
-    if (!Object.hasOwn(flagNotes, flag)) return [fieldLabel(flag)];
-    // A number with a Call button needs no warning.
-    if (flag === "phone_unnormalized" && !contact.isPhoneSuspect) return [];
-    const note = flagNotes[flag as Flag];
-    return note === "" ? [] : [note];
-  });
+export function flagNotesFor({ flags }: DeliveredEvent): string[] {
+  return flags.map((flag) => Object.hasOwn(flagNotes, flag) ? flagNotes[flag as Flag] : fieldLabel(flag))
+    .filter((note) => note !== "");
 }

@@ -1,21 +1,20 @@
 /** Renders the notification for a lead or a form submission. */
 
 import { countryDefault } from "../../contract/fields.ts";
-import { isObject } from "../../lead/json.ts";
 import { findSender } from "../../lead/sender.ts";
+import { fieldLetters } from "../../lead/technical_fields.ts";
 import type { SendRequest } from "../destination.ts";
 import type { DeliveredEvent } from "../event.ts";
 import { breakLinks } from "./mail.ts";
 import {
-  aboutRows,
   cityAndState,
   contactDetails,
   emptyNotification,
   fieldLabel,
-  fieldRow,
   flagNotesFor,
   isBlank,
   lastMembers,
+  localTime,
   type Member,
   type Notification,
   readableValue,
@@ -24,6 +23,7 @@ import {
   singleLine,
   withoutInvisible,
 } from "./content.ts";
+import { sortFields, visitRow } from "./fields.ts";
 
 // A phone shows about forty characters of a subject.
 const projectLengthMax = 60;
@@ -58,7 +58,7 @@ function joinPreheader(parts: readonly string[]): string {
   );
 }
 
-/** The fields that the notification does not list under "Other fields". */
+/** The fields that the notification does not list again. */
 const fieldsShownElsewhere = [
   "first_name",
   "last_name",
@@ -80,7 +80,11 @@ const fieldsShownElsewhere = [
 /** The nouns that follow a project area, for the services whose noun differs from their name. */
 const serviceNouns: Readonly<Record<string, string>> = { maintain: "maintenance" };
 
-function leadNotification(event: DeliveredEvent, recipient: Recipient): Notification {
+/** The names, as {@linkcode fieldLetters}, under which partners send at what price and from whom a lead was bought. */
+const saleNames =
+  /^(?:lead|bid|click|buy|sell|sale)?(?:cost|price|payout|bid|cpl|revenue)(?:cents|usd|amount)?$|^(?:lead|traffic)?(?:source|campaign|vendor|publisher|affiliate|supplier)(?:id|name)?$/;
+
+function leadNotification(event: DeliveredEvent, recipient: Recipient, isQuotable: boolean): Notification {
   const parts = lastMembers(event.content);
   const values = new Map(parts.map(({ name, valueText }) => [name, valueText]));
   const text = (name: string) => {
@@ -100,8 +104,12 @@ function leadNotification(event: DeliveredEvent, recipient: Recipient): Notifica
   const name = singleLine(`${text("first_name")} ${text("last_name")}`).trim();
   const project = projectText(text("project_area"), text("project_service"));
   const what = project || "New lead";
-  const town = cityAndState({ city, state });
+  const town = `${cityAndState({ city, state })} ${singleLine(zip)}`.trim();
   const details = text("project_details");
+  const { answers, consent, visit } = sortFields([
+    ...parts.filter(({ name }) => !fieldsShownElsewhere.includes(name)),
+    ...lastMembers(event.extra).filter(({ name }) => !isQuotable || !saleNames.test(fieldLetters(name))),
+  ]);
   return {
     ...emptyNotification,
     subject: formatSubject({ what, place: city || zip || state, name }),
@@ -111,7 +119,7 @@ function leadNotification(event: DeliveredEvent, recipient: Recipient): Notifica
     subtitle: [name === "" ? "" : project, town].filter((part) => part !== "").join(" in "),
     buttons: contactInfo.buttons,
     quote: details === "" ? null : { heading: "Request", text: details },
-    notes: flagNotesFor(event, contactInfo),
+    notes: [...contactInfo.notes, ...flagNotesFor(event)],
     sections: [
       {
         heading: "Project",
@@ -122,19 +130,14 @@ function leadNotification(event: DeliveredEvent, recipient: Recipient): Notifica
         ],
       },
       { heading: "Contact", rows: [...optionalRow("Name", name), ...contactInfo.rows] },
-      {
-        heading: "Other fields",
-        rows: [
-          ...parts.filter(({ name }) => !fieldsShownElsewhere.includes(name)),
-          ...lastMembers(event.extra),
-        ]
-          .filter(({ valueText }) => !isBlank(valueText)).map(fieldRow),
-      },
+      { heading: "Other fields", rows: answers },
+      { heading: "Consent", rows: consent },
+      { heading: "Visit", rows: visit },
     ],
-    about: aboutRows(event, recipient, [
-      ...optionalRow("Cost", formatCost(text("cost_cents"))),
+    about: [
+      ...(isQuotable ? [] : optionalRow("Cost", formatCost(text("cost_cents")))),
       ...optionalRow("Reference", text("external_id")),
-    ]),
+    ],
     replyTo: contactInfo.email,
   };
 }
@@ -164,51 +167,37 @@ function formatCost(centsText: string): string {
     : withoutInvisible(centsText);
 }
 
-const campaignLabels: Readonly<Record<string, string>> = {
-  utm_source: "Campaign source",
-  utm_medium: "Campaign medium",
-  utm_campaign: "Campaign",
-  utm_term: "Campaign term",
-  utm_content: "Campaign content",
-  gclid: "Google click id",
-};
-
-const visitFields = ["page_url", "referrer"];
-
 const formNameLengthMax = 40;
 
 function submissionNotification(event: DeliveredEvent, recipient: Recipient): Notification {
-  const fields = lastMembers(event.content).filter(({ valueText }) => !isBlank(valueText));
-  const { formKey, campaign, more: otherFields } = readExtra(event.extra);
+  const fields = lastMembers(event.content);
+  const { formKey, campaign, more } = readExtra(event.extra);
   const sender = readSender(fields);
   const contactInfo = contactDetails(sender.contact);
-  const from = formKey === null ? singleLine(event.source) : `the ${formTitle(formKey)} form`;
+  const from = formKey === null ? "the website" : formTitle(formKey);
   const what = `New message from ${from}`;
-  const visit = fields.filter(({ name }) => visitFields.includes(name));
+  const { answers, consent, visit } = sortFields(fields.filter((field) => !sender.used.has(field)));
+  const other = sortFields(more);
+  const { city, state, zip } = sender.contact;
+  const place = `${cityAndState({ city, state })} ${singleLine(zip)}`.trim();
   return {
     ...emptyNotification,
     subject: formatSubject({ what, place: "", name: sender.name }),
     preheader: joinPreheader([sender.message]),
     opening: `New message for ${singleLine(recipient.name)}`,
     title: sender.name || "New message",
-    subtitle: `From ${from}`,
+    subtitle: [`From ${from}`, place].filter((part) => part !== "").join(", "),
     buttons: contactInfo.buttons,
     quote: sender.message === "" ? null : { heading: sender.messageLabel, text: sender.message },
-    notes: flagNotesFor(event, contactInfo),
+    notes: [...contactInfo.notes, ...flagNotesFor(event)],
     sections: [
       { heading: "Contact", rows: contactInfo.rows },
-      {
-        heading: "Answers",
-        rows: fields.filter((field) => !visit.includes(field) && !sender.used.has(field)).map(fieldRow),
-      },
-      { heading: "Visit", rows: [...visit.map(fieldRow), ...campaign] },
-      { heading: "Other fields", rows: otherFields.map(fieldRow) },
+      { heading: "Answers", rows: answers },
+      { heading: "Other fields", rows: other.answers },
+      { heading: "Consent", rows: [...consent, ...other.consent] },
+      { heading: "Visit", rows: withoutRepeats([...visit, ...campaign, ...other.visit]) },
     ],
-    about: aboutRows(
-      event,
-      recipient,
-      formKey === null ? [] : [{ label: "Form", value: singleLine(formKey) }],
-    ),
+    about: formKey === null ? [] : [{ label: "Form", value: singleLine(formKey) }],
     replyTo: contactInfo.email,
   };
 }
@@ -216,29 +205,25 @@ function submissionNotification(event: DeliveredEvent, recipient: Recipient): No
 function readExtra(extraText: string) {
   const extra = lastMembers(extraText);
   const form = extra.find(({ name, valueText }) => name === "form_key" && valueText.startsWith('"'));
-  const attribution = extra.find(({ name, valueText }) => name === "attribution" && isObjectText(valueText));
+  const attribution = extra.find(({ name, valueText }) =>
+    name === "attribution" && valueText.startsWith("{")
+  );
   return {
     formKey: form === undefined ? null : readableValue(form.valueText),
-    campaign: attribution === undefined ? [] : lastMembers(attribution.valueText).map(campaignRow),
-    more: extra.filter((part) => part !== form && part !== attribution && !isBlank(part.valueText)),
+    campaign: attribution === undefined ? [] : lastMembers(attribution.valueText).map(visitRow),
+    more: extra.filter((part) => part !== form && part !== attribution),
   };
 }
 
-function isObjectText(valueText: string): boolean {
-  return isObject(JSON.parse(valueText));
+/** Leaves out rows that repeat another one: a form may have a hidden field for a parameter of its page's address. */
+function withoutRepeats(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [`${row.label}\n${row.value}`, row])).values()];
 }
 
-function campaignRow({ name, valueText }: Member): Row {
-  const label = Object.hasOwn(campaignLabels, name) ? campaignLabels[name] as string : singleLine(name);
-  return { label, value: readableValue(valueText) };
-}
-
-/** Turns `roof-quote` and `roof-quote-form` into "roof quote". */
+/** Turns `roof-quote` and `roof-quote-form` into "the roof quote form". */
 function formTitle(formKey: string): string {
-  return shortLine(
-    fieldLabel(formKey).toLowerCase().replace(/(?: |^)form$/, "") || "form",
-    formNameLengthMax,
-  );
+  const name = fieldLabel(formKey).toLowerCase().replace(/(?: |^)form$/, "") || "form";
+  return `the ${shortLine(name, formNameLengthMax)} form`;
 }
 
 /** Reads the sender from the fields; `used` has the fields that the result contains. */
@@ -264,13 +249,30 @@ function readSender(fields: readonly Member[]) {
   };
 }
 
-/** Renders an event for its recipients; a banner marks a route test. */
+/**
+ * Renders an event for its recipients; a banner marks a route test.
+ *
+ * `isQuotable`: whether the reader may quote all of it to the sender, as a reply to an email does. It then has no cost, source or
+ * campaign, also not those of a partner's extra fields.
+ */
 export function eventNotification(
   { event, tenant, isTest }: Pick<SendRequest, "event" | "tenant" | "isTest">,
+  { isQuotable }: { readonly isQuotable: boolean },
 ): Notification {
-  const notification = event.kind === "lead"
-    ? leadNotification(event, tenant)
+  const content = event.kind === "lead"
+    ? leadNotification(event, tenant, isQuotable)
     : submissionNotification(event, tenant);
+  const notification = {
+    ...content,
+    about: [
+      { label: "Received", value: localTime(event.receivedAt, tenant.timeZone, "moment") },
+      ...content.about,
+      ...(isQuotable
+        ? []
+        : [...optionalRow("Source", singleLine(event.source)), ...optionalRow("Campaign", event.campaign)]),
+      { label: "Event", value: event.eventId },
+    ],
+  };
   if (!isTest) return notification;
   return {
     ...notification,

@@ -1,15 +1,18 @@
 /** Renders an event as plain text for a CRM's note. */
 
 import { withoutMarks } from "../../lead/exact_numbers.ts";
+import type { SendRequest } from "../destination.ts";
 import type { Row } from "./content.ts";
 import { eventNotification } from "./event.ts";
 
 /** Chosen: 32,000, the limit of Salesforce's and Zoho's descriptions. */
 const summaryLengthMax = 32_000;
 
-/** Returns the event as plain text for a note: everything that was sent, each value whole. */
-export function summaryText(event: Parameters<typeof eventNotification>[0]): string {
-  const { banner, title, subtitle, quote, notes, sections, about } = eventNotification(event);
+/** Returns the event as plain text for a note: everything that the sender gave, each value whole, with cost, source and campaign. */
+export function summaryText(event: Pick<SendRequest, "event" | "tenant" | "isTest">): string {
+  const { banner, title, subtitle, quote, notes, sections, about } = eventNotification(event, {
+    isQuotable: false,
+  });
   const rows = (list: readonly Row[]) =>
     list.map(({ label, value, link }) => {
       // The display of a number abroad has no country code.

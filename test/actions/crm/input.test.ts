@@ -11,7 +11,11 @@ import { acme, event, type EventParts } from "../../support/actions/event.ts";
 import { messyText, runs } from "../../support/lead/properties.ts";
 import { lovelace } from "../../support/crm/lovelace.ts";
 
-const input = (parts: EventParts, isTest = false) => ({ event: event(parts), tenant: acme, isTest });
+const input = (parts: EventParts, isTest = false) => ({
+  event: event(parts),
+  tenant: acme,
+  isTest,
+});
 // deno-lint-ignore no-explicit-any
 const read = (parts: EventParts): any => expressionInput(input(parts));
 const leadPerson = (lead: unknown): Person => read({ content: JSON.stringify(lead) }).person;
@@ -185,8 +189,7 @@ test("a form has a submission and its attribution; a lead's attribution is the s
 
 test("a campaign is there only if the key has one", () => {
   assert.equal("campaign" in read({}), false);
-  const campaign = { ...event({}), campaign: "spring" };
-  assert.equal(expressionInput({ event: campaign, tenant: acme, isTest: false }).campaign, "spring");
+  assert.equal(read({ campaign: "spring" }).campaign, "spring");
 });
 
 test("the summary of a lead has everything that was sent, with labels", () => {
@@ -213,7 +216,7 @@ test("the summary of a lead has everything that was sent, with labels", () => {
   });
   assert.equal(
     text,
-    `Ada Lovelace, Kitchen remodel in Austin, TX
+    `Ada Lovelace, Kitchen remodel in Austin, TX 78701
 
 An island.
 3" < 4" & tiles
@@ -232,13 +235,15 @@ Address:
 Austin, TX 78701
 
 OTHER FIELDS
-Xx trusted form cert URL: https://cert.trustedform.com/0123456789abcdef
 Jornaya lead id: 5D6F7A80-1111-2222
-Tcpa text: I agree to be called.
 Rooms: kitchen, bath
 Budget:
 Low: 1000
 High: 2000
+
+CONSENT
+TrustedForm certificate: https://cert.trustedform.com/0123456789abcdef
+TCPA text: I agree to be called.
 
 Received: Thursday, September 3, 2026 at 7:05 AM PDT
 Cost: $12.50
@@ -246,6 +251,10 @@ Reference: lead-77
 Source: Partner X
 Event: e1`,
   );
+});
+
+test("the summary names the campaign", () => {
+  assert.match(summary({ campaign: "spring" }), /\nSource: partner-x\nCampaign: spring\nEvent: \w+$/);
 });
 
 test("the summary of a form has its answers, the visit and the form's key", () => {
@@ -284,9 +293,7 @@ VISIT
 Page URL: https://acme.example/quote
 Campaign source: ads
 Google click id: g1
-
-OTHER FIELDS
-Ip: 203.0.113.7
+IP address: 203.0.113.7
 
 Received: Thursday, September 3, 2026 at 7:05 AM PDT
 Form: roof-quote

@@ -18,7 +18,7 @@ for (const phone of ["call me", "5551234567;ext=1;isub=2", "911", "javascript:al
     const contact = contactDetails({ ...noContact, phone });
     assert.deepEqual(contact.buttons, []);
     assert.deepEqual(contact.rows, [{ label: "Phone", value: phone }]);
-    assert.equal(contact.isPhoneSuspect, true);
+    assert.deepEqual(contact.notes, ["The phone number may be wrong. It is shown as sent."]);
   });
 }
 

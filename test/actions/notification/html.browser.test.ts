@@ -3,15 +3,13 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { eventNotification } from "../../../src/actions/notification/event.ts";
-import { renderMail } from "../../../src/actions/notification/mail.ts";
+import { renderEventMail } from "../../../src/actions/destinations.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 import { atEnd } from "../../support/at_end.ts";
 import { startBrowser } from "../../support/browser/browser.ts";
 import { faintTexts } from "../../support/browser/contrast.ts";
 
-const mail = (parts: EventParts, isTest: boolean) =>
-  renderMail(eventNotification(sending(event(parts), { isTest })));
+const mail = (parts: EventParts, isTest: boolean) => renderEventMail(sending(event(parts), { isTest }));
 
 let browser: Browser;
 before(async () => {

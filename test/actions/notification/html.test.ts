@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { eventNotification } from "../../../src/actions/notification/event.ts";
-import { renderMail } from "../../../src/actions/notification/mail.ts";
+import { renderEventMail } from "../../../src/actions/destinations.ts";
 import { event, type EventParts, sending } from "../../support/actions/event.ts";
 
-const mail = (parts: EventParts, isTest = false) =>
-  renderMail(eventNotification(sending(event(parts), { isTest })));
+const mail = (parts: EventParts, isTest = false) => renderEventMail(sending(event(parts), { isTest }));
 
 /** The size after which Gmail clips an email. */
 const gmailBytes = 102 * 1024;

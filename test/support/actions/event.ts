@@ -10,6 +10,7 @@ export interface EventParts {
   readonly kind?: "lead" | "form";
   readonly tenant?: string;
   readonly source?: string;
+  readonly campaign?: string;
   readonly attempt?: number;
   readonly content?: string;
   readonly extra?: string;
@@ -33,7 +34,9 @@ export function eventBody(parts: EventParts & { readonly eventId: string }): str
   const kind = parts.kind ?? "lead";
   const text = JSON.stringify;
   return `{"event_id":${text(parts.eventId)},"kind":"${kind}","tenant":${text(parts.tenant ?? "acme")},` +
-    `"source":${text(parts.source ?? "partner-x")},"received_at":"2026-09-03T14:05:12.345Z",` +
+    `"source":${text(parts.source ?? "partner-x")},"campaign":${
+      text(parts.campaign ?? null)
+    },"received_at":"2026-09-03T14:05:12.345Z",` +
     `"attempt":${parts.attempt ?? 1},"${kind === "lead" ? "lead" : "submission"}":${
       parts.content ?? plainLead
     },` +
