@@ -123,5 +123,5 @@ to lead_service;
 
 grant select on schema_file, schema_release to lead_actions;
 grant execute on function actions.begin_effects, actions.settle_effect, actions.save_progress, actions.routes_of,
-  actions.begin_token, actions.settle_token, actions.begin_digest, actions.settle_digest
+  actions.begin_token, actions.settle_token, actions.begin_digest, actions.settle_digest, actions.earlier_posts
 to lead_actions;

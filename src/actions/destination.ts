@@ -1,5 +1,6 @@
 /** The interface that each kind of destination implements. */
 
+import type { EarlierPosts } from "../store/delivery/earlier_posts.ts";
 import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
@@ -41,17 +42,22 @@ export interface StepReport {
   readonly reason: string | null;
 }
 
-/** An event for one destination. */
-export interface SendRequest {
+/** What texts about an event are rendered from; can be sent to a thread. */
+export interface EventToRender {
   readonly event: DeliveredEvent;
-  readonly route: Route;
   readonly tenant: TenantNames;
+  /** Whether the event is from a route test. */
+  readonly isTest: boolean;
+  readonly earlier: EarlierPosts;
+}
+
+/** An event for one destination. */
+export interface SendRequest extends EventToRender {
+  readonly route: Route;
   /** The wall-clock time, for signatures and dates. */
   readonly nowMs: number;
   /** The number of times an operator has sent the event again. */
   readonly repeat: number;
-  /** Whether the event is from a route test. */
-  readonly isTest: boolean;
   /** What an earlier attempt has finished, as given to `saveProgress`. */
   readonly progress: string | null;
   /** Stores what this attempt has finished; rejects if the database is unavailable. */

@@ -7,7 +7,7 @@ import { CheckedPost, type CheckedPostOptions } from "./checked_post.ts";
 import { type RecipeParts, runRecipe } from "./crm/engine.ts";
 import type { Expressions } from "./crm/expressions.ts";
 import { Tokens } from "./crm/tokens.ts";
-import type { Destination, SendRequest } from "./destination.ts";
+import type { Destination, EventToRender, SendRequest } from "./destination.ts";
 import { contentName, type DeliveredEvent } from "./event.ts";
 import type { Row } from "./notification/content.ts";
 import { eventNotification } from "./notification/event.ts";
@@ -21,10 +21,10 @@ export function crmDestination(post: CheckedPost, recipes: RecipeParts): Destina
   return {
     kind: "crm",
     async send(sending) {
-      const { event, tenant, isTest, route: { recipe }, progress, saveProgress, onStep } = sending;
+      const { event, tenant, isTest, earlier, route: { recipe }, progress, saveProgress, onStep } = sending;
       if (recipe !== null) {
         const report = onStep === undefined ? {} : { onStep };
-        const run = { event, tenant, isTest, route: recipe, progress, saveProgress, ...report };
+        const run = { event, tenant, isTest, earlier, route: recipe, progress, saveProgress, ...report };
         return await runRecipe(run, recipes);
       }
       return await sendWebhook(post, sending);
@@ -122,7 +122,7 @@ export function emailDestination(send: SendMail): Destination {
 }
 
 /** Renders an event's email, which a reply quotes to the sender. */
-export function renderEventMail(request: Pick<SendRequest, "event" | "tenant" | "isTest">): MailText {
+export function renderEventMail(request: EventToRender): MailText {
   return renderMail(eventNotification(request, { isQuotable: true }));
 }
 
@@ -151,7 +151,7 @@ const lineLengthMax = 200;
  * Chosen: only `text`, in which Slack does not resolve @here or #general, and no markup, so that asterisks in a sender's
  * text stay literal. Links in `<>` still work.
  */
-export function slackText(request: Pick<SendRequest, "event" | "tenant" | "isTest">): string {
+export function slackText(request: EventToRender): string {
   const { banner, opening, title, subtitle, quote, notes, buttons, sections, about } = eventNotification(
     request,
     {

@@ -14,6 +14,7 @@ import type {
   RouteScope,
   TenantNames,
 } from "../store/delivery/effects.ts";
+import { type EarlierPosts, noEarlierPosts } from "../store/delivery/earlier_posts.ts";
 import { runTimeoutMs } from "./crm/engine.ts";
 import type { Destination } from "./destination.ts";
 import type { ActionsObservation } from "../observe/actions_meters.ts";
@@ -32,6 +33,8 @@ export interface EffectRecords {
 
 export interface EffectRunnerOptions {
   readonly records: EffectRecords;
+  /** Finds earlier posts with the event's phone number; never rejects, and takes at most a fraction of a second. */
+  readonly earlierPosts: (eventId: string) => Promise<EarlierPosts>;
   readonly destinations: readonly Destination[];
   /** The time limit for each request, and for each email. */
   readonly effectTimeoutMs: number;
@@ -67,7 +70,7 @@ export class EffectRunner {
    * performing counts as failed (`in_progress`). Rejects if the database is unavailable.
    */
   async perform(event: DeliveredEvent): Promise<PerformResult> {
-    const { records, effectTimeoutMs } = this.#options;
+    const { records, earlierPosts, effectTimeoutMs } = this.#options;
     const lease = randomUUID();
     const claims = await records.claim(event, {
       id: lease,
@@ -75,8 +78,9 @@ export class EffectRunner {
       recipeMs: runTimeoutMs(effectTimeoutMs) + leaseMarginMs,
     });
     if (claims.kind !== "claimed") return { kind: claims.kind };
+    const earlier = claims.effects.some(isRendered) ? await earlierPosts(event.eventId) : noEarlierPosts;
     const running = claims.effects.map(async (effect) =>
-      [effect.kind, await this.#run(event, { effect, lease, tenant: claims.tenant })] as const
+      [effect.kind, await this.#run(event, { effect, lease, tenant: claims.tenant, earlier })] as const
     );
     // Waits for all effects, so that a failure to record one does not abandon the others.
     await Promise.allSettled(running);
@@ -85,10 +89,11 @@ export class EffectRunner {
 
   async #run(
     event: DeliveredEvent,
-    { effect, lease, tenant }: {
+    { effect, lease, tenant, earlier }: {
       readonly effect: ClaimedEffect;
       readonly lease: string;
       readonly tenant: TenantNames;
+      readonly earlier: EarlierPosts;
     },
   ): Promise<EffectReport> {
     if (effect.state === "done") return "done";
@@ -109,6 +114,7 @@ export class EffectRunner {
       nowMs: nowMs(),
       repeat: round,
       isTest: false,
+      earlier,
       progress: effect.progress,
       saveProgress: (progress) => records.saveProgress(claim, progress),
     }) ?? failed("unknown_destination");
@@ -149,6 +155,11 @@ export class EffectRunner {
     const [oldest = key] = this.#unrecorded.keys();
     if (this.#unrecorded.size > unrecordedMax) this.#unrecorded.delete(oldest);
   }
+}
+
+/** Whether an effect is sent a text for people; a webhook gets the event alone. */
+function isRendered(effect: ClaimedEffect): boolean {
+  return effect.state === "due" && (effect.kind !== "crm" || effect.route.recipe !== null);
 }
 
 /** Returns a claim's key. Sending an event again starts a new round. */

@@ -16,7 +16,7 @@ import { Mask } from "./secret_mask.ts";
 
 /** Returns the requests as they would go out, with secrets masked; a failure ends the list. */
 export async function previewRecipe(
-  { event, tenant, isTest, route: { recipe: route, address } }: SendRequest,
+  { event, tenant, isTest, earlier, route: { recipe: route, address } }: SendRequest,
   expressions: Expressions,
 ): Promise<Preview> {
   const configured = route === null
@@ -26,7 +26,17 @@ export async function previewRecipe(
   const { recipe } = configured;
   const token = isOAuth(recipe.auth) ? { accessToken: "***", answer: madeUpToken(recipe) } : null;
   const mask = new Mask([]);
-  const context: RecipeContext = { expressions, event, tenant, isTest, configured, mask, kept: {}, token };
+  const context: RecipeContext = {
+    expressions,
+    event,
+    tenant,
+    isTest,
+    earlier,
+    configured,
+    mask,
+    kept: {},
+    token,
+  };
   const requests: PreviewedRequest[] = [];
   for (const step of recipe.steps) {
     const request = await renderRequest(step, context);

@@ -5,6 +5,7 @@
  * Source: DECISIONS, Decided since (Webhook test), and CRM (Commands).
  */
 
+import { type EarlierPosts, noEarlierPosts } from "../store/delivery/earlier_posts.ts";
 import type { Route, RouteScope, TenantNames, TenantRoutes } from "../store/delivery/effects.ts";
 import type { Destination, PreviewedRequest, SendRequest, StepReport } from "./destination.ts";
 import type { DeliveredEvent } from "./event.ts";
@@ -22,6 +23,8 @@ export interface TestRequest extends RouteScope {
 
 export interface RouteTestParts {
   readonly routesOf: (slug: string, scope: RouteScope) => Promise<TenantRoutes>;
+  /** As for the effect runner. */
+  readonly earlierPosts: (eventId: string) => Promise<EarlierPosts>;
   readonly destinations: readonly Destination[];
   /** The wall-clock time, for messages. */
   readonly nowMs: () => number;
@@ -60,8 +63,13 @@ export async function testRoutes(request: TestRequest, parts: RouteTestParts): P
   const event = request.event ?? sampleEvent(request, parts.nowMs());
   const { tenant } = routes;
   if (request.isDryRun) {
+    // Only posts before the event are found, so that the preview names those that the recipients were told.
+    const earlier = request.event === null ? noEarlierPosts : await parts.earlierPosts(event.eventId);
     const previews = await Promise.all(routes.routes.map(async (route) => {
-      const sending = sendRequest(event, { route, tenant, parts, isTest: request.event === null });
+      const sending = {
+        ...sendRequest(event, { route, tenant, parts, isTest: request.event === null }),
+        earlier,
+      };
       const preview = await findDestination(parts, route)?.preview(sending);
       return preview === undefined ? [] : [{ ...preview, effect: route.kind }];
     }));
@@ -92,7 +100,17 @@ function sendRequest(
   { route, tenant, parts, isTest }: TestRoute & { readonly isTest: boolean },
 ): SendRequest {
   const saveProgress = () => Promise.resolve();
-  return { event, route, tenant, nowMs: parts.nowMs(), repeat: 0, isTest, progress: null, saveProgress };
+  return {
+    event,
+    route,
+    tenant,
+    nowMs: parts.nowMs(),
+    repeat: 0,
+    isTest,
+    earlier: noEarlierPosts,
+    progress: null,
+    saveProgress,
+  };
 }
 
 async function sendTest(event: DeliveredEvent, test: TestRoute): Promise<RecipientResult> {

@@ -21,6 +21,7 @@ import type { Health } from "../process/supervise.ts";
 import { listenAddressFault, resolveTarget } from "../settings/listen_targets.ts";
 import { ConfigError } from "../settings/reader.ts";
 import { DigestStore } from "../store/delivery/digests.ts";
+import { earlierPostsTimeoutMs, findEarlierPosts, noEarlierPosts } from "../store/delivery/earlier_posts.ts";
 import { EffectStore } from "../store/delivery/effects.ts";
 import { TokenStore } from "../store/delivery/tokens.ts";
 import { describeError, Pool } from "../store/pool.ts";
@@ -80,7 +81,8 @@ class DatabaseHealthCheck implements Job<void> {
 
 // Shorter than the store's own deadline, so that the server cancels a statement first.
 const statementTimeoutMs = 4_500;
-const poolConnectionsMax = 8;
+// With the one for lookups, a third of connectionLimits.lead_actions (store/schema/rights.ts).
+const poolConnectionsMax = 7;
 
 const connectionsMax = 1_000;
 const bodyTimeoutMs = 20_000;
@@ -100,12 +102,20 @@ const requestIdOptions = {
  * @throws {Unavailable} if the database cannot be reached
  */
 export async function startActions(config: ActionsConfig, log: Log): Promise<Running> {
+  const primary = new Primary(config.databaseUrl);
   const pool = new Pool({
-    primary: new Primary(config.databaseUrl),
+    primary,
     name: "actions",
     connectionsMax: poolConnectionsMax,
     statementTimeoutMs,
     onWarning: (text) => log.error("commit_warning", { text }),
+  });
+  // Apart, because a missed deadline closes a pool's connections, and a claim must not wait for a lookup.
+  const lookupPool = new Pool({
+    primary,
+    name: "actions lookups",
+    connectionsMax: 1,
+    statementTimeoutMs: earlierPostsTimeoutMs,
   });
   try {
     await requireUsableDatabase(pool);
@@ -116,7 +126,7 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
     );
     const reporting = createReporting(log);
     const expressions = new Expressions(clocks);
-    const parts = { store: new EffectStore(pool), sendMail, pool, reporting, expressions };
+    const parts = { store: new EffectStore(pool), sendMail, pool, lookupPool, reporting, expressions };
     const listener = await openListener(config, parts, log);
     const metrics = await openMetrics(config, reporting).catch(async (error) => {
       await listener.close(0);
@@ -136,11 +146,11 @@ export async function startActions(config: ActionsConfig, log: Log): Promise<Run
         await Promise.all([listener.close(graceMs), stopDigests()]);
         await metrics?.close(0);
         expressions.close();
-        await pool.close();
+        await Promise.all([pool.close(), lookupPool.close()]);
       },
     };
   } catch (error) {
-    await pool.close();
+    await Promise.all([pool.close(), lookupPool.close()]);
     throw error;
   }
 }
@@ -154,6 +164,7 @@ interface Parts {
   readonly store: EffectStore;
   readonly sendMail: SendMail;
   readonly pool: Pool;
+  readonly lookupPool: Pool;
   readonly reporting: Reporting;
   readonly expressions: Expressions;
 }
@@ -174,7 +185,7 @@ function startDigests(
 
 function openListener(
   config: ActionsConfig,
-  { store, sendMail, pool, expressions, reporting: { meters, observe } }: Parts,
+  { store, sendMail, pool, lookupPool, expressions, reporting: { meters, observe } }: Parts,
   log: Log,
 ): Promise<Listener> {
   const { effectTimeoutMs, allowedNetworks } = config;
@@ -190,8 +201,14 @@ function openListener(
     monotonicMs,
   });
   meters.initialize(destinations.map(({ kind }) => kind));
+  const earlierPosts = (eventId: string) =>
+    findEarlierPosts(lookupPool, eventId).catch((error) => {
+      log.error("earlier_posts_failed", { event_id: eventId, cause: describeError(error) });
+      return noEarlierPosts;
+    });
   const effects = new EffectRunner({
     records: store,
+    earlierPosts,
     destinations,
     effectTimeoutMs,
     nowMs,
@@ -201,7 +218,7 @@ function openListener(
   const routesOf: EffectStore["routesOf"] = (slug, scope) => store.routesOf(slug, scope);
   const router = actionsRouter({
     perform: (event) => effects.perform(event),
-    test: (request) => testRoutes(request, { routesOf, destinations, nowMs, monotonicMs }),
+    test: (request) => testRoutes(request, { routesOf, earlierPosts, destinations, nowMs, monotonicMs }),
     ping: () => store.ping(),
     log,
     monotonicMs,

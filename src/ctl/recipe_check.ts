@@ -11,6 +11,7 @@ import { isAllowedHost } from "#src/actions/crm/hosts.ts";
 import { inputNames } from "#src/actions/crm/input.ts";
 import { personMembers } from "#src/actions/person.ts";
 import { Mask } from "#src/actions/secret_mask.ts";
+import { noEarlierPosts } from "#src/store/delivery/earlier_posts.ts";
 import type { ConfiguredRecipe, Recipe, Setting, Step } from "#src/actions/crm/recipe.ts";
 import {
   keptNames,
@@ -141,7 +142,7 @@ async function checkStep(
   const scope: Scope = { settings, kept: {}, token: madeUpToken(recipe) };
   const evaluate = async (list: readonly Expression[], response?: Response) =>
     await expressions.evaluate("sample", {
-      event: { event, tenant, isTest: true },
+      event: { event, tenant, isTest: true, earlier: noEarlierPosts },
       scope: { ...scope, ...(response === undefined ? {} : { response }) },
       secrets,
       expressions: list,

@@ -8,6 +8,7 @@ import { shippedNames, shippedRecipe } from "../../src/actions/crm/shipped.ts";
 import { expressionInput } from "../../src/actions/crm/input.ts";
 import { sampleEvent } from "../../src/actions/sample.ts";
 import { checkSamples, checkSettings, checkSyntax } from "../../src/ctl/recipe_check.ts";
+import { noEarlierPosts } from "../../src/store/delivery/earlier_posts.ts";
 import { readKeptNames } from "../../src/actions/recipe_syntax.ts";
 import {
   credentialOf,
@@ -453,6 +454,7 @@ test("every name of the input is known", () => {
       event: { ...sampleEvent({ tenant: "sample", source: "sample", form }, 0), campaign: "spring" },
       tenant: { slug: "sample", name: "Sample", timeZone: "UTC" },
       isTest: true,
+      earlier: noEarlierPosts,
     }))
   );
   const json = `[${[...names, "settings", "kept", "token"].join(", ")}]`;

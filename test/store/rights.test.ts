@@ -44,7 +44,7 @@ const serviceCalls = words(`
   public.roll_up_hours public.route_states public.search_block public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);
 const actionsCalls = words(`
-  actions.begin_digest actions.begin_effects actions.begin_token actions.routes_of actions.save_progress
+  actions.begin_digest actions.begin_effects actions.begin_token actions.earlier_posts actions.routes_of actions.save_progress
   actions.settle_digest actions.settle_effect actions.settle_token`);
 
 /** Callable functions that only read, so they run with the caller's rights. */

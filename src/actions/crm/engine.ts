@@ -14,7 +14,7 @@ import { headerFields, type Response } from "../../http/outbound/response_parser
 import type { RequestRate } from "../../limiter/request_rate.ts";
 import type { RouteRecipe } from "../../store/delivery/effects.ts";
 import { type CheckedPost, retryAfterSeconds } from "../checked_post.ts";
-import type { SendRequest } from "../destination.ts";
+import type { EventToRender, SendRequest } from "../destination.ts";
 import { type Failed, failed, type Outcome, responseText, waiting } from "../outcome.ts";
 import { responseHeaders } from "../response_headers.ts";
 import { Mask } from "../secret_mask.ts";
@@ -47,7 +47,7 @@ export interface RecipeParts {
 
 /** One event for one route. */
 export type RecipeRun =
-  & Pick<SendRequest, "event" | "tenant" | "isTest" | "progress" | "saveProgress" | "onStep">
+  & Pick<SendRequest, keyof EventToRender | "progress" | "saveProgress" | "onStep">
   & { readonly route: RouteRecipe };
 
 interface Progress {
@@ -112,7 +112,7 @@ class Attempt {
   #isLate = false;
 
   constructor(run: RecipeRun, configured: ConfiguredRecipe, parts: RecipeParts) {
-    const { event, tenant, isTest, progress } = run;
+    const { event, tenant, isTest, earlier, progress } = run;
     const { expressions } = parts;
     const stored = progress === null ? null : parseExactly(progress) as Progress;
     const { next, kept: keptBySteps } = stored !== null && stored.version === versionOf(configured)
@@ -128,7 +128,7 @@ class Attempt {
     this.#configured = configured;
     this.#next = next;
     this.#kept = keptBySteps;
-    this.#context = { expressions, event, tenant, isTest, configured, mask, kept, token: null };
+    this.#context = { expressions, event, tenant, isTest, earlier, configured, mask, kept, token: null };
     this.#startedAtMs = parts.monotonicMs();
   }
 

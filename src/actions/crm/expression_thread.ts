@@ -11,6 +11,7 @@ import { parseExactly, stringifyExactly, withoutMarks } from "../../lead/exact_n
 import { type Expression, type ExpressionFault, type Job, type Value } from "./expressions.ts";
 import { sampleEvent } from "../sample.ts";
 import { ready } from "../../process/deadline_thread.ts";
+import { noEarlierPosts } from "../../store/delivery/earlier_posts.ts";
 import { expressionInput } from "./input.ts";
 
 /** Chosen: what a request's body may have, and more elements than any lead. */
@@ -207,6 +208,7 @@ await evaluate(
     event: sampleEvent({ tenant: "sample", source: "sample", form: "" }, 0),
     tenant: { slug: "sample", name: "Sample", timeZone: "UTC" },
     isTest: true,
+    earlier: noEarlierPosts,
   }),
 );
 parentPort?.postMessage(ready);

@@ -2,7 +2,7 @@
 
 import type { Clocks } from "../../process/deadline_thread.ts";
 import { FairThreads } from "../../process/fair_threads.ts";
-import type { EventInput } from "./input.ts";
+import type { EventToRender } from "../destination.ts";
 
 export interface Expression {
   /** The member of the recipe, for messages. */
@@ -31,7 +31,7 @@ export interface Scope {
 }
 
 export interface Job {
-  readonly event: EventInput;
+  readonly event: EventToRender;
   readonly scope: Scope;
   readonly secrets: Readonly<Record<string, string>>;
   /** If this expression is false or has no value, the others are not evaluated. */

@@ -1,17 +1,9 @@
 /** Builds what the expressions of a recipe see of an event. */
 
 import { parseExactly } from "../../lead/exact_numbers.ts";
-import type { TenantNames } from "../../store/delivery/effects.ts";
-import type { DeliveredEvent } from "../event.ts";
+import type { EventToRender } from "../destination.ts";
 import { summaryText } from "../notification/summary.ts";
 import { leadPerson, senderPerson } from "../person.ts";
-
-/** An event for one tenant; can be sent to a thread. */
-export interface EventInput {
-  readonly event: DeliveredEvent;
-  readonly tenant: TenantNames;
-  readonly isTest: boolean;
-}
 
 /** The names that every expression sees. */
 export const inputNames = [
@@ -36,7 +28,8 @@ export const inputNames = [
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the input of a recipe's expressions, except settings, kept values and the token. */
-export function expressionInput({ event, tenant, isTest }: EventInput): Record<string, unknown> {
+export function expressionInput(rendered: EventToRender): Record<string, unknown> {
+  const { event, isTest } = rendered;
   const content = parseExactly(event.content) as Fields;
   const extra = parseExactly(event.extra) as Fields;
   const person = event.kind === "lead" ? leadPerson(content) : senderPerson(content);
@@ -56,7 +49,7 @@ export function expressionInput({ event, tenant, isTest }: EventInput): Record<s
     person,
     // Few expressions use it.
     get summary() {
-      return summary ??= summaryText({ event, tenant, isTest });
+      return summary ??= summaryText(rendered);
     },
   };
 }

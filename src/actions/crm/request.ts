@@ -1,7 +1,6 @@
 /** Evaluates the request of a recipe's step. */
 
-import type { TenantNames } from "../../store/delivery/effects.ts";
-import type { DeliveredEvent } from "../event.ts";
+import type { EventToRender } from "../destination.ts";
 import { type Failed, failed, responseText, waiting } from "../outcome.ts";
 import type { Mask } from "../secret_mask.ts";
 import {
@@ -17,11 +16,8 @@ import type { Auth, ConfiguredRecipe, OAuth, Step } from "./recipe.ts";
 import { basicCredentials, type Token } from "./tokens.ts";
 
 /** What the expressions of a recipe see, and what hides its secrets. */
-export interface RecipeContext {
+export interface RecipeContext extends EventToRender {
   readonly expressions: Expressions;
-  readonly event: DeliveredEvent;
-  readonly tenant: TenantNames;
-  readonly isTest: boolean;
   readonly configured: ConfiguredRecipe;
   readonly mask: Mask;
   /** What the responses to earlier steps gave. */
@@ -102,12 +98,12 @@ export function requestExpressions({ url, headers = {}, json, form }: Step): Exp
 
 export function evaluate(
   expressions: readonly Expression[],
-  { expressions: threads, event, tenant, isTest, configured: { settings, secrets }, kept, token }:
+  { expressions: threads, event, tenant, isTest, earlier, configured: { settings, secrets }, kept, token }:
     RecipeContext,
   { when, response }: { readonly when?: string | undefined; readonly response?: Response },
 ): Promise<JobResult> {
   return threads.evaluate(tenant.slug, {
-    event: { event, tenant, isTest },
+    event: { event, tenant, isTest, earlier },
     scope: { settings, kept, token: token?.answer ?? "{}", response },
     secrets,
     when,

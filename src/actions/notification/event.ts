@@ -3,7 +3,8 @@
 import { countryDefault } from "../../contract/fields.ts";
 import { findSender } from "../../lead/sender.ts";
 import { fieldLetters } from "../../lead/technical_fields.ts";
-import type { SendRequest } from "../destination.ts";
+import type { EarlierPosts } from "../../store/delivery/earlier_posts.ts";
+import type { EventToRender } from "../destination.ts";
 import type { DeliveredEvent } from "../event.ts";
 import { breakLinks } from "./mail.ts";
 import {
@@ -249,6 +250,22 @@ function readSender(fields: readonly Member[]) {
   };
 }
 
+/** Returns the note on posts with the same phone number. Only their kinds are quotable, not their sources. */
+function earlierNotes({ posts, more }: EarlierPosts, timeZone: string, isQuotable: boolean): string[] {
+  if (posts.length === 0) return [];
+  const each = posts.map(({ receivedAt, source, form }) => {
+    const from = !isQuotable
+      ? `from ${singleLine(source)}`
+      : form === ""
+      ? "as a lead"
+      : `from ${formTitle(form)}`;
+    return `on ${localTime(receivedAt, timeZone, "brief")} ${from}`;
+  });
+  return [
+    `Also received ${[...each, ...(more === "" ? [] : [`and ${more} more`])].join("; ")} (same phone number)`,
+  ];
+}
+
 /**
  * Renders an event for its recipients; a banner marks a route test.
  *
@@ -256,7 +273,7 @@ function readSender(fields: readonly Member[]) {
  * campaign, also not those of a partner's extra fields.
  */
 export function eventNotification(
-  { event, tenant, isTest }: Pick<SendRequest, "event" | "tenant" | "isTest">,
+  { event, tenant, isTest, earlier }: EventToRender,
   { isQuotable }: { readonly isQuotable: boolean },
 ): Notification {
   const content = event.kind === "lead"
@@ -264,6 +281,7 @@ export function eventNotification(
     : submissionNotification(event, tenant);
   const notification = {
     ...content,
+    notes: [...earlierNotes(earlier, tenant.timeZone, isQuotable), ...content.notes],
     about: [
       { label: "Received", value: localTime(event.receivedAt, tenant.timeZone, "moment") },
       ...content.about,

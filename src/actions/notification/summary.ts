@@ -1,7 +1,7 @@
 /** Renders an event as plain text for a CRM's note. */
 
 import { withoutMarks } from "../../lead/exact_numbers.ts";
-import type { SendRequest } from "../destination.ts";
+import type { EventToRender } from "../destination.ts";
 import type { Row } from "./content.ts";
 import { eventNotification } from "./event.ts";
 
@@ -9,7 +9,7 @@ import { eventNotification } from "./event.ts";
 const summaryLengthMax = 32_000;
 
 /** Returns the event as plain text for a note: everything that the sender gave, each value whole, with cost, source and campaign. */
-export function summaryText(event: Pick<SendRequest, "event" | "tenant" | "isTest">): string {
+export function summaryText(event: EventToRender): string {
   const { banner, title, subtitle, quote, notes, sections, about } = eventNotification(event, {
     isQuotable: false,
   });

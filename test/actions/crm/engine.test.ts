@@ -9,6 +9,7 @@ import { clocks } from "../../../src/process/deadline_thread.ts";
 import { Tokens } from "../../../src/actions/crm/tokens.ts";
 import { parseNetworks } from "../../../src/http/addresses.ts";
 import { RequestRate } from "../../../src/limiter/request_rate.ts";
+import { noEarlierPosts } from "../../../src/store/delivery/earlier_posts.ts";
 import { TokenStore } from "../../../src/store/delivery/tokens.ts";
 import { openPool } from "../../support/pool.ts";
 import { type Fixture, openFixture } from "../../support/actions/fixture.ts";
@@ -505,6 +506,7 @@ test("a slow CRM gets its lead over several attempts, which go on at the unfinis
       event: lead,
       tenant: acme,
       isTest: false,
+      earlier: noEarlierPosts,
       progress,
       route: {
         name: "slow",

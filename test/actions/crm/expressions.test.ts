@@ -10,6 +10,7 @@ import {
   type Scope,
 } from "../../../src/actions/crm/expressions.ts";
 import { clocks } from "../../../src/process/deadline_thread.ts";
+import { noEarlierPosts } from "../../../src/store/delivery/earlier_posts.ts";
 import { acme, event } from "../../support/actions/event.ts";
 
 const expressions = new Expressions(clocks);
@@ -36,7 +37,7 @@ interface Parts extends Partial<Omit<Job, "scope">> {
 function evaluate(text: string, parts: Parts = {}): Promise<JobResult> {
   const { as = "value", scope = {}, tenant = "acme", on = expressions, ...job } = parts;
   return on.evaluate(tenant, {
-    event: { event: event({ extra }), tenant: acme, isTest: false },
+    event: { event: event({ extra }), tenant: acme, isTest: false, earlier: noEarlierPosts },
     secrets: {},
     expressions: [{ name: "json", text, as }],
     ...job,
@@ -211,7 +212,9 @@ test("functions whose result would differ on a retry are refused, also under ano
 test("the same event gives the same result in every thread", async () => {
   const text =
     "{ 'summary': summary, 'person': person, 'at': $date(received_at, '[Y]', 'Asia/Tokyo'), 'keys': $keys($) }";
-  const job = { event: { event: event({ extra, eventId: "e1" }), tenant: acme, isTest: false } };
+  const job = {
+    event: { event: event({ extra, eventId: "e1" }), tenant: acme, isTest: false, earlier: noEarlierPosts },
+  };
   const other = new Expressions(clocks);
   const [first, second] = [await valueOf(text, job), await valueOf(text, { ...job, on: other })];
   other.close();
@@ -233,7 +236,7 @@ test("only expressions that may see the secrets see them", async () => {
     assert.doesNotMatch(String(await valueOf(text, { secrets })), /s3cr3t/, text);
   }
   const [url, json] = await expressions.evaluate("acme", {
-    event: { event: event(), tenant: acme, isTest: false },
+    event: { event: event(), tenant: acme, isTest: false, earlier: noEarlierPosts },
     scope: { settings: {}, kept: {}, token: "{}" },
     secrets,
     expressions: [
@@ -409,7 +412,7 @@ test("a tenant with many jobs does not delay another's by more than one", async 
 
 test("an expression that does not parse is a fault of its own, and the others are evaluated", async () => {
   const [bad, good] = await expressions.evaluate("acme", {
-    event: { event: event(), tenant: acme, isTest: false },
+    event: { event: event(), tenant: acme, isTest: false, earlier: noEarlierPosts },
     scope: { settings: {}, kept: {}, token: "{}" },
     secrets: {},
     expressions: [{ name: "url", text: "'https://' &", as: "text" }, {

@@ -6,6 +6,7 @@ import type { Person } from "../../../src/actions/person.ts";
 import { summaryText } from "../../../src/actions/notification/summary.ts";
 import { withoutInvisible } from "../../../src/actions/notification/content.ts";
 import { withoutMarks } from "../../../src/lead/exact_numbers.ts";
+import { noEarlierPosts } from "../../../src/store/delivery/earlier_posts.ts";
 import { limits } from "../../../src/contract/limits.ts";
 import { acme, event, type EventParts } from "../../support/actions/event.ts";
 import { messyText, runs } from "../../support/lead/properties.ts";
@@ -15,6 +16,7 @@ const input = (parts: EventParts, isTest = false) => ({
   event: event(parts),
   tenant: acme,
   isTest,
+  earlier: noEarlierPosts,
 });
 // deno-lint-ignore no-explicit-any
 const read = (parts: EventParts): any => expressionInput(input(parts));
@@ -253,8 +255,13 @@ Event: e1`,
   );
 });
 
-test("the summary names the campaign", () => {
-  assert.match(summary({ campaign: "spring" }), /\nSource: partner-x\nCampaign: spring\nEvent: \w+$/);
+test("the summary names the campaign, and from whom the same phone number was received before", () => {
+  const text = summaryText({
+    ...input({ campaign: "spring" }),
+    earlier: { posts: [{ source: "partner-y", form: "", receivedAt: "2026-09-01T14:05:12Z" }], more: "" },
+  });
+  assert.match(text, /^Also received on Sep 1, 7:05 AM PDT from partner-y \(same phone number\)$/m);
+  assert.match(text, /\nSource: partner-x\nCampaign: spring\nEvent: \w+$/);
 });
 
 test("the summary of a form has its answers, the visit and the form's key", () => {

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { SendRequest } from "../../../src/actions/destination.ts";
 import { type DeliveredEvent, parseEvent } from "../../../src/actions/event.ts";
+import { noEarlierPosts } from "../../../src/store/delivery/earlier_posts.ts";
 
 /** The parts of an event that a test sets. `lead` and `extra` are JSON text. */
 export interface EventParts {
@@ -64,6 +65,7 @@ export function sending(
     nowMs: Date.UTC(2026, 8, 3, 14, 5, 13),
     repeat: 0,
     isTest: false,
+    earlier: noEarlierPosts,
     progress: null,
     saveProgress: () => Promise.resolve(),
     ...rest,
