@@ -72,11 +72,24 @@ function forgeries(): Readonly<Record<string, Received>> {
     "a webhook sent ten minutes in the future": signed({}, nowMs + 600_000),
     "a malformed time": { ...genuine, timestamp: "now" },
     "an empty time": { ...genuine, timestamp: "" },
+    "a time of 5,000 digits": { ...genuine, timestamp: "9".repeat(5_000) },
     "an empty signature": { ...genuine, signatures: "" },
     "only the version": { ...genuine, signatures: "v1," },
     "an unknown version": { ...genuine, signatures: genuine.signatures.replace("v1,", "v2,") },
     "a truncated signature": { ...genuine, signatures: genuine.signatures.slice(0, -8) },
   };
+}
+
+/** Returns genuine-looking webhooks for a receiver that was started with an unusable secret, by its fault. */
+function withoutSecret(): Readonly<Record<string, Received>> {
+  const secrets = {
+    "no secret": "",
+    "only the prefix": "whsec_",
+    "an incomplete secret": genuine.secret.slice(0, "whsec_".length + 16),
+  };
+  return Object.fromEntries(
+    Object.entries(secrets).map(([fault, secret]) => [fault, signed({ secret }, Date.now())]),
+  );
 }
 
 test("the page has one function in each of the six languages and no other code", () => {
@@ -88,16 +101,28 @@ test("the page has one function in each of the six languages and no other code",
 
 for (const language of languages) {
   if (isSkipped(`test/docs/webhooks: ${language}`)) continue;
-  test(`${language}: verifies what the actions process sends, during a secret rotation too, and rejects everything else`, async () => {
+  test(`${language}: verifies what the actions process sends, during a secret rotation too, rejects everything else, and throws without a secret`, async () => {
     const code = blocks.find((block) => block.language === receivers[language].fence)?.text ?? "";
     const wrong = forgeries();
     const known = {
       ...genuine,
       signatures: `v2,${randomBytes(32).toString("base64")} ${genuine.signatures}`,
     };
-    const said = await verdictsOf(language, code, [genuine, ...between, known, ...Object.values(wrong)]);
-    assert.deepEqual(said.slice(0, 4), [true, true, true, true]);
-    assert.deepEqual(Object.keys(wrong).filter((_, at) => said[at + 4]), []);
+    const unusable = withoutSecret();
+    const said = await verdictsOf(language, code, [
+      genuine,
+      ...between,
+      known,
+      ...Object.values(wrong),
+      ...Object.values(unusable),
+    ]);
+    const faults = Object.keys(wrong);
+    assert.deepEqual(said.slice(0, 4), ["true", "true", "true", "true"]);
+    assert.deepEqual(faults.filter((_, at) => said[at + 4] !== "false"), []);
+    assert.deepEqual(
+      Object.keys(unusable).filter((_, at) => said[at + 4 + faults.length] !== "thrown"),
+      [],
+    );
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * Runs the webhook receivers of docs/webhooks.md in six languages as programs that read one request per line and
- * print whether it is genuine.
+ * print whether it is genuine, or that the function threw.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -38,7 +38,11 @@ export const receivers = {
 import { readFileSync } from "node:fs";
 for (const line of readFileSync(0, "utf8").trimEnd().split("\\n")) {
   const [secret, id, timestamp, signatures, body] = line.split("\\t");
-  console.log(verify(secret, id, timestamp, signatures, Buffer.from(body, "base64")));
+  try {
+    console.log(verify(secret, id, timestamp, signatures, Buffer.from(body, "base64")));
+  } catch {
+    console.log("thrown");
+  }
 }
 `,
     }),
@@ -51,7 +55,10 @@ for (const line of readFileSync(0, "utf8").trimEnd().split("\\n")) {
 import sys
 for line in sys.stdin:
     *texts, body = line.rstrip("\\n").split("\\t")
-    print(str(verify(*texts, base64.b64decode(body))).lower())
+    try:
+        print(str(verify(*texts, base64.b64decode(body))).lower())
+    except Exception:
+        print("thrown")
 `,
     }),
     command: "python3 main.py",
@@ -72,12 +79,20 @@ import (
 	"strings"
 )
 
+func report(t []string) {
+	defer func() {
+		if recover() != nil {
+			fmt.Println("thrown")
+		}
+	}()
+	body, _ := base64.StdEncoding.DecodeString(t[4])
+	fmt.Println(webhooks.Verify(t[0], t[1], t[2], t[3], body))
+}
+
 func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		t := strings.Split(lines.Text(), "\\t")
-		body, _ := base64.StdEncoding.DecodeString(t[4])
-		fmt.Println(webhooks.Verify(t[0], t[1], t[2], t[3], body))
+		report(strings.Split(lines.Text(), "\\t"))
 	}
 }
 `,
@@ -90,7 +105,11 @@ func main() {
       "main.php": `${code}
 foreach (file('php://stdin', FILE_IGNORE_NEW_LINES) as $line) {
     [$secret, $id, $timestamp, $signatures, $body] = explode("\\t", $line);
-    echo verify($secret, $id, $timestamp, $signatures, base64_decode($body)) ? "true\\n" : "false\\n";
+    try {
+        echo verify($secret, $id, $timestamp, $signatures, base64_decode($body)) ? "true\\n" : "false\\n";
+    } catch (Throwable) {
+        echo "thrown\\n";
+    }
 }
 `,
     }),
@@ -102,7 +121,11 @@ foreach (file('php://stdin', FILE_IGNORE_NEW_LINES) as $line) {
       "main.rb": `${code}
 STDIN.each_line(chomp: true) do |line|
   *texts, body = line.split("\\t", -1)
-  puts verify(*texts, body.unpack1("m"))
+  puts begin
+    verify(*texts, body.unpack1("m"))
+  rescue StandardError
+    "thrown"
+  end
 end
 `,
     }),
@@ -120,7 +143,11 @@ final class Main {
         Scanner lines = new Scanner(System.in, "UTF-8");
         while (lines.hasNextLine()) {
             String[] t = lines.nextLine().split("\\t", -1);
-            System.out.println(Webhook.verify(t[0], t[1], t[2], t[3], Base64.getDecoder().decode(t[4])));
+            try {
+                System.out.println(Webhook.verify(t[0], t[1], t[2], t[3], Base64.getDecoder().decode(t[4])));
+            } catch (RuntimeException error) {
+                System.out.println("thrown");
+            }
         }
     }
 }
@@ -133,6 +160,9 @@ final class Main {
 /** A language in {@linkcode receivers}. */
 export type Language = keyof typeof receivers;
 
+/** What a function returned, or that it threw. */
+export type Verdict = "true" | "false" | "thrown";
+
 /**
  * Returns the function's verdict for each request.
  *
@@ -142,7 +172,7 @@ export async function verdictsOf(
   language: Language,
   code: string,
   requests: readonly Received[],
-): Promise<boolean[]> {
+): Promise<Verdict[]> {
   const { files, command } = receivers[language];
   const folder = temporaryFolder("receiver");
   for (const [name, text] of Object.entries(files(code))) {
@@ -159,8 +189,11 @@ export async function verdictsOf(
     input: `${lines.join("\n")}\n`,
   });
   const words = stdout.trim().split("\n");
-  if (exit !== 0 || words.length !== requests.length || words.some((word) => !/^(true|false)$/.test(word))) {
+  if (
+    exit !== 0 || words.length !== requests.length ||
+    words.some((word) => !/^(true|false|thrown)$/.test(word))
+  ) {
     throw new Error(`${command}: ${exit}\n${stdout}${stderr}`);
   }
-  return words.map((word) => word === "true");
+  return words as Verdict[];
 }
