@@ -38,7 +38,9 @@ export const formRules = [
   "Keep the key in a secret store and send it only in the `X-API-Key` header: never in a page, in code, a URL or a log.",
   "Test the key and the form by posting `{}`, never a made-up submission.",
   `Add the honeypot to the form: a text field \`${honeypotName}\` that people do not see. Send its value unchanged.`,
-  `Send ${codeList(attributionSources)}: the service reads the campaign from them.`,
+  `Send ${
+    codeList(attributionSources)
+  }: the service reads the campaign from them. If the visitor arrived on an earlier page than the form's, add that page's campaign parameters to the query of \`page_url\`, and send that page's referrer.`,
   "Send the visitor's text unchanged; the service does not trim it.",
   "On 202 and 200, thank the visitor. On `missing_required`, show the visitor what is missing.",
   "Retry only 5xx, timeouts and 429, and follow the retry policy.",
@@ -67,7 +69,7 @@ export const formKeyCheck = [
 export const formBodyRows: readonly Cells[] = [
   [
     "any field of the form",
-    "Text, numbers, `true`, `false` or `null`, stored as sent. An array or an object gets `invalid_json`.",
+    "Text, numbers, `true`, `false` or `null`, stored as sent. An array or an object gets `invalid_json`: send several values of one name as one text, joined with a comma and a space, and the name without `[]`. Files cannot be sent.",
   ],
   [
     "the form's required fields",
@@ -158,7 +160,7 @@ export function formJavaScript(formUrl: string): string {
     // submit_form.js: for Node 22 or later, Deno, Bun and edge runtimes.
     const form = "${formUrl}";
 
-    /** Sends a submission. Returns whether it was sent, and the missing fields. */
+    /** Sends a submission. Returns whether it was sent, its ID, and the missing fields. */
     export async function submitForm(fields) {
       const deadlineMs = performance.now() + ${limits.requestTimeoutMs}; // A visitor is waiting.
       for (let tries = 1;; tries++) {
@@ -168,15 +170,16 @@ export function formJavaScript(formUrl: string): string {
           body: JSON.stringify(fields),
           signal: AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs - performance.now()))),
         }).catch(() => null);
-        if (response?.ok) return { isSent: true, fields: {} };
+        const body = await response?.json().catch(() => null) ?? {};
+        if (response?.ok) return { isSent: true, submissionId: body.submission_id ?? null, fields: {} };
         const canRetry = response === null || response.status === 429 || response.status >= 500;
         // In seconds; an edge proxy may send a date instead, which counts as 0.
         const retryAfterMs = (Number(response?.headers.get("Retry-After")) || 0) * 1000;
         const waitMs = retryAfterMs + Math.random() * Math.min(${waitMsMax}, 500 * 2 ** tries);
         if (!canRetry || tries === ${triesMax} || performance.now() + waitMs >= deadlineMs) {
-          const { error, request_id, fields: missing = {} } = await response?.json().catch(() => ({})) ?? {};
+          const { error, request_id, fields: missing = {} } = body;
           if (error !== "missing_required") console.error("form not sent:", response?.status, error, request_id);
-          return { isSent: false, fields: missing };
+          return { isSent: false, submissionId: null, fields: missing };
         }
         await new Promise((done) => setTimeout(done, waitMs));
       }
@@ -201,21 +204,17 @@ export function formPython(formUrl: string): string {
 
 
     def submit_form(fields):
-        """Sends a submission. Returns whether it was sent, and the missing fields."""
-        headers = {"X-API-Key": os.environ["FORMS_API_KEY"], "Content-Type": "application/json"}
+        """Sends a submission. Returns whether it was sent, its ID, and the missing fields."""
+        headers = {"X-API-Key": os.environ.get("FORMS_API_KEY", ""), "Content-Type": "application/json"}
         request = urllib.request.Request(FORM, json.dumps(fields).encode(), headers)
         deadline = time.monotonic() + ${limits.requestTimeoutMs / 1000}  # A visitor is waiting.
         for tries in range(1, ${triesMax + 1}):
             status, retry_after, body = 0, 0, {}
             try:
-                with urllib.request.urlopen(request, timeout=max(0.1, deadline - time.monotonic())):
-                    return True, {}
+                with urllib.request.urlopen(request, timeout=max(0.1, deadline - time.monotonic())) as response:
+                    return True, read_json(response).get("submission_id"), {}
             except urllib.error.HTTPError as response:
-                status = response.code
-                try:
-                    body = json.load(response)
-                except (OSError, ValueError, http.client.HTTPException):
-                    pass  # The body is incomplete; the status is enough.
+                status, body = response.code, read_json(response)
                 try:
                     retry_after = int(response.headers.get("Retry-After") or 0)
                 except ValueError:
@@ -230,7 +229,15 @@ export function formPython(formUrl: string): string {
             time.sleep(wait)
         if body.get("error") != "missing_required":
             print("form not sent:", status, body.get("error"), body.get("request_id"), file=sys.stderr)
-        return False, body.get("fields", {})
+        return False, None, body.get("fields", {})
+
+
+    def read_json(response):
+        """Returns the body, or {} if it is incomplete: the status is enough."""
+        try:
+            return dict(json.load(response))
+        except (OSError, TypeError, ValueError, http.client.HTTPException):
+            return {}
   `);
 }
 
@@ -241,7 +248,7 @@ export function formPhp(formUrl: string): string {
     // submit_form.php: for PHP 8.1 or later with the curl extension.
     const FORM = '${formUrl}';
 
-    /** Sends a submission. Returns whether it was sent, and the missing fields. */
+    /** Sends a submission. Returns whether it was sent, its ID, and the missing fields. */
     function submit_form(array $fields): array
     {
         $deadline = microtime(true) + ${limits.requestTimeoutMs / 1000}; // A visitor is waiting.
@@ -262,8 +269,9 @@ export function formPhp(formUrl: string): string {
             ]);
             $text = curl_exec($curl);
             $status = $text === false ? 0 : curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+            $body = json_decode((string) $text, true) ?? [];
             if ($status >= 200 && $status < 300) {
-                return ['isSent' => true, 'fields' => []];
+                return ['isSent' => true, 'submissionId' => $body['submission_id'] ?? null, 'fields' => []];
             }
             $can_retry = $status === 0 || $status === 429 || $status >= 500;
             // In seconds; an edge proxy may send a date instead, which counts as 0.
@@ -274,12 +282,11 @@ export function formPhp(formUrl: string): string {
             }
             usleep((int) (1_000_000 * $wait));
         }
-        $body = json_decode((string) $text, true) ?? [];
         $error = $body['error'] ?? '';
         if ($error !== 'missing_required') {
             error_log("form not sent: $status $error " . ($body['request_id'] ?? ''));
         }
-        return ['isSent' => false, 'fields' => $body['fields'] ?? []];
+        return ['isSent' => false, 'submissionId' => null, 'fields' => $body['fields'] ?? []];
     }
   `);
 }
@@ -421,8 +428,8 @@ function closing(formUrl: string): string {
   return `\
 ## 9. Code for your web server
 
-Call this function with the visitor's input. It returns whether the submission was sent and which fields are missing, and logs
-all other errors.
+Call this function with the visitor's input. It returns whether the submission was sent, its ID, and which fields are missing, and
+logs all other errors. A missing field may not be on your page, because the operator sets the required fields: log its name.
 
 ${
     tabs("function", [
