@@ -98,6 +98,7 @@ const needs: readonly Need[] = [
       "test/playground/page.browser",
       "test/scripts/mail_catcher: browser",
       "test/site/look",
+      "test/suite/forms_docs.browser",
     ],
     check:
       'command -v chromium || command -v chromium-browser || command -v google-chrome || test -x "$CHROMIUM"',
