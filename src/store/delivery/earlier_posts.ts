@@ -19,13 +19,15 @@ export interface EarlierPosts {
 
 export const noEarlierPosts: EarlierPosts = { posts: [], more: "" };
 
-/** The server's timeout for the lookup. Chosen: 250 ms; an email without the note is better than a late one. */
-export const earlierPostsTimeoutMs = 250;
+/** The server's timeout for the lookup, a hundred times as long as one takes. Chosen: an email without the note is better than none. */
+export const earlierPostsTimeoutMs = 1_000;
+/** The time limit with the opening of a connection, within the margin of an effect's lease. */
+const deadlineMs = 4_000;
 
 /** Finds the posts. Posts of the last seconds may be missing, because the search does not have them yet. */
 export async function findEarlierPosts(pool: Pool, eventId: string): Promise<EarlierPosts> {
   const rows = await pool.run(
-    2 * earlierPostsTimeoutMs,
+    deadlineMs,
     (sql) =>
       sql<(EarlierPosts["posts"][number] & { more: string })[]>`
         select source, form, received_at as "receivedAt", more from actions.earlier_posts(${eventId})`,
