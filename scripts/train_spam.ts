@@ -8,12 +8,12 @@
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { bucketCount, type Family, readFeatures } from "../src/forms/spam/features.ts";
+import { bucketCount, type Family } from "../src/forms/spam/features.ts";
 import {
   alphabet,
-  foldedCodes,
   minimumCounts,
-  scoredTexts,
+  mostLikely,
+  readSections,
   signalStrength,
 } from "../src/forms/spam/model.ts";
 import { parseSubmission } from "../src/forms/spam/parse.ts";
@@ -35,8 +35,8 @@ const folds = 10;
 const chosenSignals = { repeated_post: 0.8, too_fast: 1 };
 /** Words in this share of the ham are too common to be learned from an operator's decisions. */
 const commonShare = 0.005;
-/** The prior: the share of spam with which the score is a probability. Chosen so that 50 holds 1 % of ham. */
-const spamShare = 0.2;
+/** The prior: the share of spam with which the score is a probability. Chosen so that 50 holds 1 % of ordinary ham. */
+const spamShare = 0.15;
 // The sentence is split, because test/tidy.test.ts looks for it in browser-compatible modules.
 const note = `This module is ${"browser"} compatible.`;
 
@@ -49,14 +49,49 @@ interface Labelled {
   readonly receivedAtMs?: number;
 }
 
-/** A message's features: buckets with their strengths, and signals. */
+/** The features of a section: buckets with their strengths. */
+class Part {
+  readonly found: (readonly [bucket: number, family: Family])[] = [];
+  words = 0;
+  features = new Int32Array();
+  strengths = new Float64Array();
+  readonly isDisclosure: boolean;
+
+  constructor(isDisclosure: boolean) {
+    this.isDisclosure = isDisclosure;
+  }
+
+  add({ found, words }: Part): void {
+    for (const one of found) this.found.push(one);
+    this.words += words;
+  }
+
+  /** Computes the strengths. */
+  close(): void {
+    const totals = minimumCounts.map((least, family) =>
+      Math.max(least, this.found.filter(([, one]) => one === family).length)
+    );
+    const strengths = new Map<number, number>();
+    for (const [bucket, family] of this.found) {
+      strengths.set(bucket, (strengths.get(bucket) ?? 0) + 1 / Math.sqrt(totals[family] as number));
+    }
+    this.features = Int32Array.from(strengths.keys());
+    this.strengths = Float64Array.from(strengths.values());
+  }
+}
+
 interface Example {
   readonly author: string;
   readonly isSpam: boolean;
-  readonly features: Int32Array;
+  /** The sections, of which the one that looks most like spam determines the score. */
+  readonly parts: readonly Part[];
+  /**
+   * All sections together, from which the weights are learned. Rejected: learning from the section with the highest score, which
+   * held 4 to 8 percentage points less of the hard spam at the same share of hard ham.
+   */
+  readonly whole: Part;
   /** The buckets of words and word pairs. */
   readonly wordBuckets: ReadonlySet<number>;
-  readonly strengths: Float64Array;
   readonly signals: ReadonlyMap<string, number>;
 }
 
@@ -71,29 +106,20 @@ interface Fit {
 function toExample({ author, label, fields, receivedAtMs = 0 }: Labelled): Example {
   const submission = new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
   const parsed = parseSubmission(submission);
-  const { messages, answers } = scoredTexts(parsed);
-  const found: (readonly [bucket: number, family: Family])[] = [];
-  for (const text of [...messages, ...answers]) {
-    const folded = foldedCodes(text);
-    readFeatures(folded, folded.length, {
-      feature: (bucket, family) => void found.push([bucket, family]),
-      word() {},
-    });
-  }
-  const totals = minimumCounts.map((least, family) =>
-    Math.max(least, found.filter(([, one]) => one === family).length)
-  );
-  const strengths = new Map<number, number>();
-  for (const [bucket, family] of found) {
-    strengths.set(bucket, (strengths.get(bucket) ?? 0) + 1 / Math.sqrt(totals[family] as number));
-  }
+  const parts = readSections(parsed, {
+    create: (isDisclosure) => new Part(isDisclosure),
+    feature: (part, bucket, family) => void part.found.push([bucket, family]),
+  });
+  const whole = new Part(false);
+  for (const part of parts) whole.add(part);
+  for (const part of [...parts, whole]) part.close();
   const signals = findSignals(parsed, submission, { receivedAtMs }).filter(([, times]) => Number(times) > 0);
   return {
     author,
     isSpam: label === "spam",
-    features: Int32Array.from(strengths.keys()),
-    strengths: Float64Array.from(strengths.values()),
-    wordBuckets: new Set(found.flatMap(([bucket, family]) => family === 0 ? [bucket] : [])),
+    parts,
+    whole,
+    wordBuckets: new Set(whole.found.flatMap(([bucket, family]) => family === 0 ? [bucket] : [])),
     signals: new Map(signals.map(([name, times]) => [name, signalStrength(times)])),
   };
 }
@@ -101,8 +127,8 @@ function toExample({ author, label, fields, receivedAtMs = 0 }: Labelled): Examp
 /** Fits a logistic regression by gradient descent, with larger steps for rarer features. */
 function fit(examples: readonly Example[]): Fit {
   const frequency = new Int32Array(bucketCount);
-  for (const { features } of examples) {
-    for (const feature of features) frequency[feature] = at(frequency, feature) + 1;
+  for (const { whole } of examples) {
+    for (const feature of whole.features) frequency[feature] = at(frequency, feature) + 1;
   }
   const scale = Float64Array.from(
     frequency,
@@ -120,7 +146,7 @@ function fit(examples: readonly Example[]): Fit {
   for (let epoch = 0; epoch < epochs; epoch++) {
     shuffle(order, random);
     for (const index of order) {
-      const { isSpam, features, strengths, signals: shown } = examples[index] as Example;
+      const { isSpam, whole: { features, strengths }, signals: shown } = examples[index] as Example;
       const speed = rate / (1 + rate * shrink * step++);
       let logOdds = bias;
       for (let i = 0; i < features.length; i++) {
@@ -148,13 +174,14 @@ function fit(examples: readonly Example[]): Fit {
   return { bias, weights: weights.map((weight, feature) => weight * decay * at(scale, feature)), signals };
 }
 
-function predictLogOdds({ bias, weights, signals }: Fit, example: Example): number {
-  let sum = bias;
-  for (let i = 0; i < example.features.length; i++) {
-    sum += at(weights, at(example.features, i)) * at(example.strengths, i);
-  }
-  for (const [name, strength] of example.signals) sum += (signals.get(name) ?? 0) * strength;
-  return sum;
+function predictLogOdds({ bias, weights, signals }: Fit, { parts, signals: shown }: Example): number {
+  const sections = parts.map(({ isDisclosure, features, strengths }) => ({
+    isDisclosure,
+    logOdds: features.reduce((sum, feature, i) => sum + at(weights, feature) * at(strengths, i), 0),
+  }));
+  let logOdds = bias + mostLikely(sections, bias);
+  for (const [name, strength] of shown) logOdds += (signals.get(name) ?? 0) * strength;
+  return logOdds;
 }
 
 const at = (numbers: Int32Array | Float64Array, index: number): number => numbers[index] as number;

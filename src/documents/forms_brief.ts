@@ -96,7 +96,7 @@ export const formBodyRows: readonly Cells[] = [
 export const formOutcomes = [
   "Normally it is stored, then delivered to the customer's CRM and inbox in the background, with retries if that fails. No webhook or status reports the delivery.",
   "If its content or the honeypot indicates spam, it is held: stored but not delivered. The response is the same, so that a bot learns nothing. The operator can release it.",
-  `If it is a repeat, nothing more is delivered. A repeat has the same fields in the same form within ${limits.formContentWindowMinutes} minutes, or a used \`Idempotency-Key\`.`,
+  `If it is a repeat, nothing more is delivered. A repeat has the same fields in the same form within ${limits.formContentWindowMinutes} minutes (times, tokens and page addresses are not compared), or a used \`Idempotency-Key\`.`,
   "A malformed email address is stored as sent, and the customer sees a note (`email_shape_suspect` in the webhook). The response is the same, so check addresses in the page, while the visitor can correct them.",
 ] as const;
 

@@ -32,8 +32,7 @@ export function explainScore(
   lessons: Lessons,
 ): readonly Share[] {
   const parsed = parseSubmission(submission);
-  const { messages, answers } = scoredTexts(parsed);
-  const texts = [...messages, ...answers].map((text) => text.slice(0, explainedLengthMax));
+  const texts = scoredTexts(parsed).map((text) => text.slice(0, explainedLengthMax));
   const evidence = [
     ...findSignals(parsed, submission, { receivedAtMs })
       .map((signal) => ({

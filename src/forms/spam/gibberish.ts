@@ -48,7 +48,7 @@ const lettersMax = 40;
 /** Returns the signals for random letters in names and in other text fields. */
 export function gibberishSignals(parsed: ParsedSubmission): readonly Signal[] {
   const names = fieldsWithRole(parsed, "name");
-  const texts = fieldsWithRole(parsed, "message", "answer", "company", "place");
+  const texts = fieldsWithRole(parsed, "message", "text", "answer", "company", "place");
   return [
     ["gibberish_name", names.some(({ words }) => words.some((word) => isGibberish(word)))],
     ["gibberish_text", texts.filter(isRandom).length],

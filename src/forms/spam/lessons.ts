@@ -12,8 +12,7 @@ const textLengthMax = 4_000;
 /** Returns the hashes of the first words and pairs of words, without those that are common in legitimate messages. */
 export function labelFeatures(submission: Submission): number[] {
   const hashes = new Set<number>();
-  const { messages, answers } = scoredTexts(parseSubmission(submission));
-  for (const text of [...messages, ...answers]) {
+  for (const text of scoredTexts(parseSubmission(submission))) {
     if (hashes.size >= featuresMax) break;
     const folded = foldedCodes(text.slice(0, textLengthMax));
     readFeatures(folded, folded.length, {

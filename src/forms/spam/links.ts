@@ -27,7 +27,14 @@ interface Link {
   readonly isShortened: boolean;
   readonly hasOddHost: boolean;
   readonly isChat: boolean;
+  /** Whether the path names a policy, as the links in a site's consent text do. */
+  readonly isPolicy: boolean;
 }
+
+const policyPath =
+  /^\/[^?#]*(privacy|polic(y|ies)|terms|conditions|legal|disclaimer|consent|\bsms\b|\btos\b|\btcpa\b|datenschutz|\bagb\b|impressum|privacidad|terminos|aviso|confidentialite|mentions|\bcg[uv]\b|informativa|voorwaarden|regulamin)/;
+/** The maximum number of links to policies that are ignored. */
+const policyLinksMax = 4;
 
 const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
 const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
@@ -68,6 +75,7 @@ function readLink(part: string): Link | undefined {
       port !== undefined && !/^(80|443)?$/.test(port) ||
       host.split(".").length > 5,
     isChat: isListed(chatHosts, host),
+    isPolicy: policyPath.test(end < 0 ? "" : rest.slice(end)),
   };
 }
 
@@ -107,20 +115,25 @@ const markup = /<\s?a\s[^<>]{0,200}href|\[url[\]=]|\[link[\]=]|\]\(https?:|<\/a>
 const disguised =
   /[[({]\s?(dot|punto|point|\.)\s?[\])}]\s?(com|net|org|info|biz|io|ru|xyz|example)\b|\w (dot|punto|point) (com|net|org|example)\b|hxxps?:/i;
 
-/** Returns the signals in a submission's links and link markup; plain links to the form's own site are ignored. */
+/**
+ * Returns the signals in a submission's links and link markup, without those in disclosures; plain links to the form's own sites
+ * are ignored.
+ */
 export function linkSignals(parsed: ParsedSubmission): readonly Signal[] {
-  const ownHost = findLinks(parsed.pageUrl)[0]?.host;
+  const ownHosts = new Set(findLinks(parsed.pages.join(" ")).map(({ host }) => host));
   const externalLinks = (fields: readonly ParsedField[]) =>
-    fields.flatMap(({ excerpt }) => findLinks(excerpt)).filter(({ host }) => host !== ownHost);
-  const texts = fieldsWithRole(parsed, "message", "answer", "company");
+    fields.flatMap(({ excerpt }) => findLinks(excerpt)).filter(({ host }) => !ownHosts.has(host));
+  const texts = fieldsWithRole(parsed, "message", "text", "answer", "company");
   const links = externalLinks(texts);
   const misplacedLinks = externalLinks(fieldsWithRole(parsed, "name", "phone", "place"));
   const allLinks = [...links, ...misplacedLinks, ...externalLinks(fieldsWithRole(parsed, "link"))];
   const isLinkOnly = fieldsWithRole(parsed, "message").some((field) =>
     externalLinks([field]).some((link) => !link.isFamiliar) && countOtherWords(field.excerpt) <= 3
   );
+  const unfamiliar = links.filter((link) => !link.isFamiliar && !link.isChat && !link.isShortened);
+  const policies = Math.min(policyLinksMax, unfamiliar.filter(({ isPolicy }) => isPolicy).length);
   return [
-    ["links", links.filter((link) => !link.isFamiliar && !link.isChat && !link.isShortened).length],
+    ["links", unfamiliar.length - policies],
     ["link_only", isLinkOnly],
     ["link_in_name", misplacedLinks.length],
     ["link_shortener", allLinks.some((link) => link.isShortened)],

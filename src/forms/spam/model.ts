@@ -1,6 +1,6 @@
 /** Applies the model that `scripts/train_spam.ts` trains. This module is browser compatible. */
 
-import { bucketCount, familyCount, readFeatures } from "./features.ts";
+import { bucketCount, type Family, familyCount, readFeatures } from "./features.ts";
 import { foldInto } from "./fold.ts";
 import { fieldsWithRole, type ParsedSubmission } from "./parse.ts";
 import type { Signal } from "./reasons.ts";
@@ -10,8 +10,6 @@ import { model } from "./weights.ts";
 const sectionWordCount = 120;
 /** The minimum number of words in the last section; a shorter one is merged into the previous section. */
 const lastSectionWordsMin = 40;
-/** The maximum total length of answers that are scored together with the messages. */
-const answersLengthMax = 400;
 
 /** Per family: the sum of weights is divided by the square root of the feature count, or of this number if greater. */
 export const minimumCounts = [30, 80] as const;
@@ -55,21 +53,82 @@ export function foldedCodes(text: string): Uint16Array {
   return codes.subarray(0, foldInto(codes, text));
 }
 
-/** Returns the texts whose words are scored: messages, answers and companies, but not names, places and so on. */
-export function scoredTexts(
+/** Texts whose words are scored together. */
+interface TextGroup {
+  readonly texts: readonly string[];
+  readonly isDisclosure: boolean;
+}
+
+/**
+ * Returns the texts whose words are scored, without names, places and so on, in groups that are scored apart, so that text of the
+ * site's own cannot hide a pitch: the messages, each other long text, the answers, and each disclosure.
+ */
+function textGroups(parsed: ParsedSubmission): readonly TextGroup[] {
+  const texts = (...roles: Parameters<typeof fieldsWithRole>[1][]) =>
+    fieldsWithRole(parsed, ...roles).map(({ text }) => text);
+  const groups = [texts("message", "company"), ...texts("text").map((text) => [text]), texts("answer")];
+  const disclosures = parsed.fields.map(({ disclosure }) => [disclosure]);
+  return [
+    ...groups.map((texts) => ({ texts, isDisclosure: false })),
+    ...disclosures.map((texts) => ({ texts, isDisclosure: true })),
+  ].filter(({ texts }) => texts.some((text) => text !== ""));
+}
+
+/** Returns the texts whose words explain a score and are learned from: disclosures only if there is nothing else. */
+export function scoredTexts(parsed: ParsedSubmission): readonly string[] {
+  const groups = textGroups(parsed);
+  const own = groups.filter(({ isDisclosure }) => !isDisclosure);
+  return (own.length > 0 ? own : groups).flatMap(({ texts }) => texts);
+}
+
+/** What is collected for a section of a text. */
+interface SectionOf<Self> {
+  words: number;
+  add(other: Self): void;
+}
+
+/** Reads the features of a submission's texts in sections; there is at least one. */
+export function readSections<Section extends SectionOf<Section>>(
   parsed: ParsedSubmission,
-): { readonly messages: string[]; readonly answers: string[] } {
-  const messages = fieldsWithRole(parsed, "message").map(({ text }) => text);
-  const answers = fieldsWithRole(parsed, "company", "answer").map(({ text }) => text);
-  return { messages, answers };
+  { create, feature }: {
+    create(isDisclosure: boolean): Section;
+    feature(section: Section, bucket: number, family: Family, hash: number): void;
+  },
+): readonly Section[] {
+  const sections: Section[] = [];
+  for (const { texts, isDisclosure } of textGroups(parsed)) {
+    let section = create(isDisclosure);
+    const start = sections.length;
+    for (const text of texts) {
+      const folded = foldedCodes(text);
+      readFeatures(folded, folded.length, {
+        feature: (bucket, family, _from, _to, hash) => feature(section, bucket, family, hash),
+        word() {
+          if (++section.words < sectionWordCount) return;
+          sections.push(section);
+          section = create(isDisclosure);
+        },
+      });
+    }
+    const last = sections.at(-1);
+    const isLong = section.words >= lastSectionWordsMin;
+    if (isLong || sections.length === start || last === undefined) sections.push(section);
+    else last.add(section);
+  }
+  return sections.length === 0 ? [create(false)] : sections;
 }
 
 /** The sums of the weights in a section of a text. */
 class Section {
+  readonly isDisclosure: boolean;
   readonly sums = new Float64Array(familyCount);
   readonly counts = new Float64Array(familyCount);
   learned = 0;
   words = 0;
+
+  constructor(isDisclosure: boolean) {
+    this.isDisclosure = isDisclosure;
+  }
 
   add({ sums, counts, learned, words }: Section): void {
     for (let family = 0; family < familyCount; family++) {
@@ -92,35 +151,26 @@ class Section {
   }
 }
 
-/** Returns the score for a submission's words, in log-odds. */
+/** Returns the score for a submission's words, in log-odds: that of the section that looks most like spam. */
 export function wordLogOdds(parsed: ParsedSubmission, lessons: Lessons): number {
-  const sections: Section[] = [];
-  const { messages, answers } = scoredTexts(parsed);
-  const areAnswersLong = answers.reduce((sum, text) => sum + text.length, 0) > answersLengthMax;
-  for (const texts of areAnswersLong ? [messages, answers] : [[...messages, ...answers]]) {
-    let section = new Section();
-    const start = sections.length;
-    for (const text of texts) {
-      const folded = foldedCodes(text);
-      readFeatures(folded, folded.length, {
-        feature(bucket, family, _from, _to, hash) {
-          section.sums[family] = (section.sums[family] as number) + weightAt(bucket);
-          section.counts[family] = (section.counts[family] as number) + 1;
-          if (family === 0 && lessons.size > 0) section.learned += lessons.get(hash) ?? 0;
-        },
-        word() {
-          if (++section.words < sectionWordCount) return;
-          sections.push(section);
-          section = new Section();
-        },
-      });
-    }
-    const last = sections.at(-1);
-    const isLong = section.words >= lastSectionWordsMin;
-    if (isLong || sections.length === start || last === undefined) sections.push(section);
-    else last.add(section);
-  }
-  return Math.max(...sections.map(({ logOdds }) => logOdds));
+  const sections = readSections(parsed, {
+    create: (isDisclosure) => new Section(isDisclosure),
+    feature(section, bucket, family, hash) {
+      section.sums[family] = (section.sums[family] as number) + weightAt(bucket);
+      section.counts[family] = (section.counts[family] as number) + 1;
+      if (family === 0 && lessons.size > 0) section.learned += lessons.get(hash) ?? 0;
+    },
+  });
+  return mostLikely(sections, model.bias);
+}
+
+/** Returns the highest log-odds of the sections. A disclosure counts only if it is itself a pitch; 0 if nothing counts. */
+export function mostLikely(
+  sections: readonly { readonly isDisclosure: boolean; readonly logOdds: number }[],
+  bias: number,
+): number {
+  const counted = sections.filter(({ isDisclosure, logOdds }) => !isDisclosure || bias + logOdds > 0);
+  return counted.length === 0 ? 0 : Math.max(...counted.map(({ logOdds }) => logOdds));
 }
 
 /** Returns the weight of a signal, in log-odds. */

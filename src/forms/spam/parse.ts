@@ -1,5 +1,7 @@
 /** Prepares a submission for the spam score. This module is browser compatible. */
 
+import { splitDisclosure } from "./disclosure.ts";
+import { technicalKind } from "../../lead/technical_fields.ts";
 import { foldInto, gap } from "./fold.ts";
 
 export const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
@@ -28,24 +30,19 @@ const fieldWords = {
   ),
 } as const;
 
-/** The names of fields that sites fill in automatically, and of the honeypot, which has its own check. */
-const technicalFields: ReadonlySet<string> = wordSet(
-  "cf_turnstile_response csrf csrf_token fbclid form_id form_key form_name form_started_at form_loaded_at g_recaptcha_response gbraid " +
-    "gclid h_captcha_response ip ip_address landing_page lang language locale msclkid nonce page_title page_url referer referrer " +
-    "request_id session session_id source_url timezone token user_agent visitor_id wbraid website",
-);
-
 export type FormValue = string | number | boolean | null;
 
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
-/** The role of a field, determined by its name and the length of its value. */
-type FieldRole = keyof typeof fieldWords | "answer";
+/** The role of a field, determined by its name and the length of its value; `text` is long text in a field of another name. */
+type FieldRole = keyof typeof fieldWords | "text" | "answer";
 
 export interface ParsedField {
   readonly role: FieldRole;
-  /** The trimmed, well-formed value. */
+  /** The trimmed, well-formed value, without {@linkcode disclosure}. */
   readonly text: string;
+  /** The sentences that are a site's disclosure. */
+  readonly disclosure: string;
   /** The start and end of the value, up to {@linkcode excerptMax} characters in total. */
   readonly excerpt: string;
   /** The folded excerpt. */
@@ -54,60 +51,75 @@ export interface ParsedField {
 }
 
 export interface ParsedSubmission {
-  /** The fields that contain text or a number, excluding technical fields, ordered by role. */
+  /** The fields that contain text or a number, excluding technical fields, and long names, ordered by role. */
   readonly fields: readonly ParsedField[];
-  /** The start of the page's URL, or `""`. */
-  readonly pageUrl: string;
-  /** Whether the submission has more fields, or longer names, than are scored. */
+  /** The starts of the URLs of the form's pages. */
+  readonly pages: readonly string[];
+  /** Whether the submission has more fields than are scored. */
   readonly isTooLarge: boolean;
 }
 
 /** The maximum number of scored fields. Chosen: 200 is more than any real form has. */
 export const scoredFieldsMax = 200;
-/** The maximum length of a scored field name. Chosen: 120 is longer than any name that known form plug-ins generate. */
-export const scoredNameMax = 120;
+/** The number of characters at the start of a field's name that determine its role. */
+const readNameMax = 120;
 /** The maximum length of a field's excerpt, to which patterns are applied. */
-const excerptMax = 3_000;
+export const excerptMax = 3_000;
 /** The maximum total length of the excerpts. */
 const excerptsMax = 6_000;
 /** The maximum length of an answer; longer values are free text. */
 const answerMax = 80;
-const roleOrder = [...Object.keys(fieldWords), "answer"];
+/** The maximum length of a technical value with white space, such as a page's title. */
+const technicalMax = 120;
+const roleOrder = [...Object.keys(fieldWords), "text", "answer"];
+/** Matches the names of fields with a URL of the form's site; a referrer may be another site. */
+const pageNames = /^[^a-z]*(page|landing|first|source)[ _-]?(page|url|uri)/i;
+const pagesMax = 4;
+/** The maximum total length of texts that are searched for disclosures. */
+const disclosuresMax = 12_000;
 const codes = new Uint16Array(excerptMax + 1);
 
 export function parseSubmission(submission: Submission): ParsedSubmission {
   const roleFields: { role: FieldRole; name: string; text: string }[] = [];
+  const pages: string[] = [];
   let isTooLarge = false;
   for (const [name, { value }] of submission) {
     if (value === null || typeof value === "boolean") continue;
     const text = typeof value === "number" ? String(value) : value.toWellFormed().trim();
     if (text === "") continue;
-    isTooLarge ||= name.length > scoredNameMax;
     if (roleFields.length === scoredFieldsMax) {
       isTooLarge = true;
       break;
     }
-    const role = fieldRole(name.slice(0, scoredNameMax), text);
+    // A question as a name may contain a disclosure, or hide a pitch.
+    if (name.length > answerMax) roleFields.push({ role: "text", name: "", text: name.toWellFormed() });
+    if (pages.length < pagesMax && pageNames.test(name)) pages.push(text.slice(0, 300));
+    const role = fieldRole(name.slice(0, readNameMax), text);
     if (role !== null) roleFields.push({ role, name, text });
   }
   roleFields.sort((a, b) =>
     roleOrder.indexOf(a.role) - roleOrder.indexOf(b.role) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   );
   let remaining = excerptsMax;
-  const fields = roleFields.map(({ role, text }) => {
+  let searchable = disclosuresMax;
+  const fields = roleFields.map(({ role, text: value }) => {
+    searchable -= value.length;
+    const { own: text, disclosure } = value.length > answerMax && searchable >= 0
+      ? splitDisclosure(value)
+      : { own: value, disclosure: "" };
     const excerpt = makeExcerpt(text, Math.min(remaining, excerptMax));
     remaining -= excerpt.length;
     const folded = foldText(excerpt);
     return {
       role,
       text,
+      disclosure,
       excerpt,
       folded,
       words: folded.split(/[ .@]+/).filter((word) => word !== ""),
     };
   });
-  const page = submission.get("page_url")?.value;
-  return { fields, pageUrl: typeof page === "string" ? page.slice(0, 300) : "", isTooLarge };
+  return { fields, pages, isTooLarge };
 }
 
 export function fieldsWithRole(
@@ -138,15 +150,18 @@ function fieldRole(name: string, text: string): FieldRole | null {
     String.fromCharCode(gap),
   ).filter((word) => word !== "" && word !== "fields");
   const isFree = text.length > answerMax;
-  if (technicalFields.has(words.join("_")) || words[0] === "utm" || name.startsWith("_")) {
-    // A leading underscore marks a technical field, unless it contains free text.
-    return isFree && name.startsWith("_") ? "message" : null;
-  }
+  // Free text is scored under any name, because a pitch could be posted as `token`.
+  if (
+    technicalKind(name) !== null &&
+    (!/\s/.test(text) || text.length <= technicalMax || text.startsWith("Mozilla/"))
+  ) return null;
+  if (name.startsWith("_")) return isFree ? "text" : null;
   for (
     const [role, roleWords] of Object.entries(fieldWords) as [keyof typeof fieldWords, ReadonlySet<string>][]
   ) {
     if (!words.some((word) => roleWords.has(word))) continue;
-    return isFree && (role === "company" || role === "name") ? "message" : role;
+    return isFree && (role === "company" || role === "name") ? "text" : role;
   }
-  return isFree ? "message" : "answer";
+  if (isFree) return "text";
+  return /^https?:\/\/\S+$/i.test(text) ? "link" : "answer";
 }

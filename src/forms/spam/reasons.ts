@@ -3,7 +3,7 @@
 /** All reasons, in the order in which a verdict lists them, each with a sentence for operators and the documents. */
 export const spamReasons = {
   blocked_words: { meaning: "The text contains words that are blocked for this form." },
-  unreviewed: { meaning: "The submission has more fields, or longer field names, than can be scored." },
+  unreviewed: { meaning: "The submission has more fields than can be scored." },
   wording: { meaning: "The words are typical of spam." },
   links: { meaning: "The text contains links, other than to sites for listings and photos." },
   link_only: { meaning: "A message is little more than a link to an unfamiliar site." },

@@ -40,7 +40,9 @@ export function findSignals(
   submission: Submission,
   { receivedAtMs, otherSenders }: Pick<ScoreOptions, "receivedAtMs" | "otherSenders">,
 ): readonly Signal[] {
-  const message = fieldsWithRole(parsed, "message").map(({ folded }) => folded).join(" ");
+  const messages = fieldsWithRole(parsed, "message");
+  const message = (messages.length > 0 ? messages : fieldsWithRole(parsed, "text"))
+    .map(({ folded }) => folded).join(" ");
   return [linkSignals, gibberishSignals, contactSignals, contentSignals].flatMap((find) => find(parsed))
     .concat(timingSignals(submission, receivedAtMs), [["repeated_post", otherSenders?.(message) ?? 0]]);
 }
@@ -53,7 +55,8 @@ export function scoreSubmission(submission: Submission, options: ScoreOptions): 
   const { blocked, lessons = noLessons } = options;
   const parsed = parseSubmission(submission);
   const isBlocked = blocked.length > 0 &&
-    parsed.fields.some(({ text }) => hasBlocked(blocked, text, foldedCodes(text)));
+    parsed.fields.flatMap(({ text, disclosure }) => [text, disclosure])
+      .some((text) => hasBlocked(blocked, text, foldedCodes(text)));
   const wording = model.bias + wordLogOdds(parsed, lessons);
   const signals = findSignals(parsed, submission, options).map((signal) =>
     [signal[0], signalWeight(signal) * signalStrength(signal[1])] as const

@@ -2,6 +2,7 @@
 
 import { isGibberish } from "./gibberish.ts";
 import {
+  excerptMax,
   fieldsWithRole,
   type FormValue,
   type ParsedField,
@@ -24,7 +25,9 @@ const latin = /\p{Script=Latin}/u;
 
 /** Returns the signals in the content of all fields. */
 export function contentSignals(parsed: ParsedSubmission): readonly Signal[] {
-  const excerpts = parsed.fields.map((field) => field.excerpt);
+  const excerpts = parsed.fields.flatMap((
+    { excerpt, disclosure },
+  ) => [excerpt, disclosure.slice(0, excerptMax)]);
   const nonAscii = excerpts.filter((text) => !ascii.test(text));
   return [
     ["template_left", excerpts.some((text) => template.test(text))],

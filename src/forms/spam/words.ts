@@ -24,14 +24,21 @@ export const hashStart = 0x811c9dc5 | 0;
 
 /** Reads the words in the first `length` codes; in `codes`, replaces digits inside words (`v1agra`) with letters. */
 export function readWords(codes: Uint16Array, length: number, sink: WordSink): void {
-  // Single letters are also joined into a word: "c.a.s.i.n.o", "s e o".
-  let letterCount = 0;
-  let lettersFrom = 0;
-  let joined = hashStart;
+  // Three or more single letters are one word: "c.a.s.i.n.o", "s e o".
+  const letters: number[] = [];
   const endLetters = (end: number) => {
-    if (letterCount >= 3) sink.word(joined, joined, lettersFrom, end, false);
-    letterCount = 0;
-    joined = hashStart;
+    const [from] = letters;
+    if (from === undefined) return;
+    if (letters.length >= 3) {
+      const joined = letters.reduce((hash, at) => mix(hash, codes[at] as number), hashStart);
+      sink.word(joined, joined, from, end, false);
+    } else {
+      for (const at of letters) {
+        const hash = mix(hashStart, codes[at] as number);
+        sink.word(hash, hash, at, at + 1, false);
+      }
+    }
+    letters.length = 0;
   };
   for (let from = 0; from < length;) {
     const first = codes[from] as number;
@@ -47,13 +54,12 @@ export function readWords(codes: Uint16Array, length: number, sink: WordSink): v
       if (isDigit(code)) digits++;
     }
     if (to - from === 1 && digits === 0) {
-      if (letterCount === 0) lettersFrom = from;
-      letterCount++;
-      joined = mix(joined, first);
-    } else {
-      endLetters(from);
-      if (digits > 0 && digits < to - from) replaceDigits(codes, from, to);
+      letters.push(from);
+      from = to;
+      continue;
     }
+    endLetters(from);
+    if (digits > 0 && digits < to - from) replaceDigits(codes, from, to);
     const isHost = from >= 2 && codes[from - 1] === dot && codes[from - 2] !== gap && to - from > 1;
     let exact = hashStart;
     for (let index = from; index < to; index++) exact = mix(exact, codes[index] as number);
