@@ -7,8 +7,8 @@ import type { Lessons } from "./spam/model.ts";
 import type { Submission } from "./spam/parse.ts";
 
 /** Returns what a label on a stored submission teaches; see {@linkcode labelFeatures}. */
-export function storedFeatures(lead: string): number[] {
-  return labelFeatures(parseFields(lead));
+export function storedFeatures(fields: Readonly<Record<string, string>>): number[] {
+  return labelFeatures(new Map(Object.entries(fields).map(([name, value]) => [name, { value }])));
 }
 
 export function explainStored(

@@ -3,8 +3,11 @@
 import type { Pool } from "./pool.ts";
 import { queryOne } from "./query.ts";
 
-/** Returns the hashes of the words in a stored submission that a label teaches, at most 256. */
-export type LabelFeatures = (lead: string) => number[];
+/** Returns the hashes of the words that a label teaches, at most 256, given the start of each value by field name. */
+export type LabelFeatures = (fields: Readonly<Record<string, string>>) => number[];
+
+/** The numbers of values, and of characters at the start of each, that are read; more would only cost time. */
+const [fieldsMax, valueLengthMax] = [200, 4_000];
 
 /** Reads the features of a stored submission; none if there is no such submission or its content was removed. */
 export async function readLabelFeatures(
@@ -13,8 +16,13 @@ export async function readLabelFeatures(
   labelFeatures: LabelFeatures,
 ): Promise<number[]> {
   const row = await queryOne(pool, (sql) =>
-    sql<{ lead: string }[]>`
-      select e.lead::text as lead from event as e
-      where e.event_id = ${submissionId} and e.kind = 'form' and e.lead is not null`);
-  return row === null ? [] : labelFeatures(row.lead);
+    sql<{ fields: Record<string, string> }[]>`
+      select json_object_agg(v.key, left(v.value, ${valueLengthMax})) as fields
+      from event as e
+      cross join lateral (
+        select v.* from json_each_text(e.lead) as v where v.value is not null limit ${fieldsMax}
+      ) as v
+      where e.event_id = ${submissionId} and e.kind = 'form'
+      group by e.event_id`);
+  return row === null ? [] : labelFeatures(row.fields);
 }

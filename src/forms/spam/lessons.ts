@@ -6,15 +6,12 @@ import { parseSubmission, type Submission } from "./parse.ts";
 
 /** The maximum number of hashes per label. Source: DECISIONS, Decided for the operator (Learning). */
 const featuresMax = 256;
-/** The number of characters at the start of each text that are read. */
-const textLengthMax = 4_000;
-
 /** Returns the hashes of the first words and pairs of words, without those that are common in legitimate messages. */
 export function labelFeatures(submission: Submission): number[] {
   const hashes = new Set<number>();
   for (const text of scoredTexts(parseSubmission(submission))) {
     if (hashes.size >= featuresMax) break;
-    const folded = foldedCodes(text.slice(0, textLengthMax));
+    const folded = foldedCodes(text);
     readFeatures(folded, folded.length, {
       feature(bucket, family, _from, _to, hash) {
         if (family === 0 && !commonBuckets.has(bucket)) hashes.add(hash);
