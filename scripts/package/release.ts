@@ -32,6 +32,7 @@ const copiedParts = [
   "LICENSE",
   "README.md",
   "CHANGELOG.md",
+  "docs/website",
   ...["install.sh", "upgrade.sh", "restore.sh", "install", "systemd", "monitoring", "backup", "check_node.js"]
     .map((name) => `scripts/${name}`),
 ];
