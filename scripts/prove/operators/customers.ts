@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createHmac } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitFor } from "../clock.ts";
@@ -162,20 +162,23 @@ export async function openHeldLinks(run: OperatorRun): Promise<void> {
   await run.ctl.run("tenant", "set", "north", "--digest-actions", "on");
   const before = await run.read();
   const { id: tenant } = rowAt(before, "tenant north");
-  const routes = rowsOf(before, "actions.route").filter(({ kind }) => kind === "email");
-  const own = routes.find(({ tenant_id: of }) => of === tenant)?.id;
+  const recipient = rowsOf(before, "actions.route").find((row) =>
+    row.kind === "email" && row.tenant_id === tenant && row.source === "" && row.form === ""
+  );
+  const own = String(recipient?.address);
   const ids = idsOf(before, "submission", (row) => isHeld(row) && row.tenant_id === tenant)
     .filter((id) => !run.isRelated(before, id)).slice(0, runsMin);
   const [clock] = await run.testEnv.sql`select extract(epoch from service_clock())::int as seconds`;
-  const open = async (method: string, { expiresS = 600, route = own, secret = linkSecret } = {}) => {
+  const open = async (method: string, { expiresS = 600, address = own, secret = linkSecret } = {}) => {
     for (const id of ids) {
-      const text = `${id}.${route}.${Number(clock?.seconds) + expiresS}`;
+      const digest = hash("sha256", address, "hex").slice(0, 32);
+      const text = `${id}.${digest}.${Number(clock?.seconds) + expiresS}`;
       const signature = createHmac("sha256", secret).update(`/held/${text}`).digest("base64url");
       await run.callers.openHeldLink(method, `${text}.${signature}`);
     }
   };
   for (const method of ["HEAD", "GET", "PUT"]) await open(method);
-  for (const wrong of [{ expiresS: -60 }, { route: -1 }, { secret: "x" }]) await open("POST", wrong);
+  for (const wrong of [{ expiresS: -60 }, { address: `x${own}` }, { secret: "x" }]) await open("POST", wrong);
   run.compare("opening links", before, await run.read(), new Map());
   for (let time = 0; time < 2; time += 1) await open("POST");
   await run.waitUntilDelivered();
