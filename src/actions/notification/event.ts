@@ -133,7 +133,8 @@ function leadNotification(event: DeliveredEvent, recipient: Recipient, isQuotabl
       { heading: "Contact", rows: [...optionalRow("Name", name), ...contactInfo.rows] },
       { heading: "Other fields", rows: answers },
       { heading: "Consent", rows: consent },
-      { heading: "Visit", rows: visit },
+      // The pages and campaign of a partner's site name the source.
+      { heading: "Visit", rows: isQuotable ? [] : visit },
     ],
     about: [
       ...(isQuotable ? [] : optionalRow("Cost", formatCost(text("cost_cents")))),

@@ -256,7 +256,7 @@ test("a form's technical fields stand under Visit or nowhere, and its consent ap
   });
 });
 
-test("a lead's further fields are sorted alike, and a nested certificate is found", () => {
+test("a lead's further fields are sorted alike, a nested certificate is found, and the partner's page is not in the mail", () => {
   const { Project: _, Contact: __, ...sections } = sectionsOf({
     content: '{"project_service":"remodel"}',
     extra: JSON.stringify({
@@ -272,7 +272,6 @@ test("a lead's further fields are sorted alike, and a nested certificate is foun
   assert.deepEqual(sections, {
     Consent: [`Jornaya LeadiD: ${leadId}`, `TrustedForm certificate: ${trustedFormUrl}`, "TCPA text: Yes"],
     "Other fields": ["Lead id: 4711", `Certificates: URL: ${trustedFormUrl}`, "Roof age: 12"],
-    Visit: ["Landing page: https://partner.example/"],
   });
 });
 
