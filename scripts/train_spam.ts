@@ -32,7 +32,7 @@ const closeness = 3;
 const messagesMin = 2;
 const folds = 10;
 /** Weights that cannot be learned: the messages have no times, and each was posted once. */
-const chosenSignals = { repeated_post: 0.8, too_fast: 1 };
+const chosenSignals = { repeated_post: 0.8, spaced_letters: 5, too_fast: 1 };
 /** Words in this share of the ham are too common to be learned from an operator's decisions. */
 const commonShare = 0.003;
 /** The prior: the share of spam with which the score is a probability. Chosen so that 50 holds 1 % of ordinary ham. */
@@ -55,10 +55,10 @@ class Part {
   words = 0;
   features = new Int32Array();
   strengths = new Float64Array();
-  readonly isDisclosure: boolean;
+  readonly isSite: boolean;
 
-  constructor(isDisclosure: boolean) {
-    this.isDisclosure = isDisclosure;
+  constructor(isSite: boolean) {
+    this.isSite = isSite;
   }
 
   add({ found, words }: Part): void {
@@ -107,7 +107,7 @@ function toExample({ author, label, fields, receivedAtMs = 0 }: Labelled): Examp
   const submission = new Map(Object.entries(fields).map(([name, value]) => [name, { value }]));
   const parsed = parseSubmission(submission);
   const parts = readSections(parsed, {
-    create: (isDisclosure) => new Part(isDisclosure),
+    create: (isSite) => new Part(isSite),
     feature: (part, bucket, family) => void part.found.push([bucket, family]),
   });
   const whole = new Part(false);
@@ -175,8 +175,8 @@ function fit(examples: readonly Example[]): Fit {
 }
 
 function predictLogOdds({ bias, weights, signals }: Fit, { parts, signals: shown }: Example): number {
-  const sections = parts.map(({ isDisclosure, features, strengths }) => ({
-    isDisclosure,
+  const sections = parts.map(({ isSite, features, strengths }) => ({
+    isSite,
     logOdds: features.reduce((sum, feature, i) => sum + at(weights, feature) * at(strengths, i), 0),
   }));
   let logOdds = bias + mostLikely(sections, bias);

@@ -70,7 +70,7 @@ async function readBody(request) {
 async function submit(request, reply) {
   const replyQuote = (status, values, shown) =>
     reply(status, htmlHeaders, render("quote.html", values, shown));
-  if (!String(request.headers["content-type"]).startsWith("application/x-www-form-urlencoded")) {
+  if (!/^application\/x-www-form-urlencoded/i.test(request.headers["content-type"])) {
     return replyQuote(415, [], ["failed"]);
   }
   const body = await readBody(request);

@@ -1,6 +1,5 @@
 -- Dismisses a held submission and audits it; the submission can still be released. p_features is what its label teaches
--- (teach_spam). Outcome: dismissed | already
--- (dismissed or released) | clean (never held) | erased | unknown.
+-- (teach_spam). Outcome: dismissed | already (dismissed or released) | clean (never held) | erased | unknown.
 create or replace function dismiss_submission(
   p_event_id text, p_features int[] default '{}', p_origin text default 'ctl',
   p_claimed text default current_setting('lead_intake.claimed', true)

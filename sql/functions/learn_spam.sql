@@ -101,6 +101,8 @@ language sql
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
+  -- In the order of teach_spam.
+  select from spam_lessons as l order by l.tenant_id for update;
   delete from spam_label;
   update spam_lessons as l
   set is_stale = false, learned_at = clock_timestamp(), hashes = '{}', weights = '{}'

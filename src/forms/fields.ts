@@ -92,20 +92,23 @@ export function submissionText({ fields }: Posted): string {
   return `{${[...fields.values()].map(({ nameText, valueText }) => `${nameText}:${valueText}`).join(",")}}`;
 }
 
-/** The kinds of fields that change when the same visitor sends the same input again, for example after a reload. */
+/** The kinds of fields that change when a visitor sends the same input again, for example after a reload. */
 const changingKinds: ReadonlySet<TechnicalKind | null> = new Set(["token", "time", "page", "certificate"]);
 
 /**
- * Returns a text that is the same for all spellings of a submission, without its {@linkcode changingKinds}, or
- * {@linkcode submissionText} if there are more than {@linkcode comparedFieldsMax} fields. Source: DECISIONS, Forms and
- * Decided for the operator (Content hash).
+ * Returns a text that is the same for all spellings of a submission, or {@linkcode submissionText} if there are more than
+ * {@linkcode comparedFieldsMax} fields. Source: DECISIONS, Forms and Decided for the operator (Content hash). Chosen: fields of
+ * the {@linkcode changingKinds} are left out only if the post names its sender; otherwise, two people's equal votes would be one.
  */
-export function canonicalFields(posted: Posted): string {
+export function canonicalFields(
+  posted: Posted,
+  { isIdentified }: { readonly isIdentified: boolean },
+): string {
   const { fields } = posted;
   if (fields.size > comparedFieldsMax) return submissionText(posted);
   const members: string[] = [];
   for (const [name, { value, valueText }] of fields) {
-    if (isBlank(value) || changingKinds.has(technicalKind(name))) continue;
+    if (isBlank(value) || isIdentified && changingKinds.has(technicalKind(name))) continue;
     const text = typeof value === "string"
       ? JSON.stringify(normalizeDetails(value))
       : canonicalWord(valueText);

@@ -138,7 +138,7 @@ export function toEntry(
     },
 ): Entry {
   // The same content posted to another form is a different submission.
-  const content = `${form.id}\n${canonicalFields(posted)}`;
+  const content = `${form.id}\n${canonicalFields(posted, { isIdentified: isIdentified(submission) })}`;
   return {
     kind: "form",
     keyId,
@@ -154,6 +154,11 @@ export function toEntry(
     unknownArea: null,
     submission,
   };
+}
+
+/** Whether a post names its sender, so that an equal one is the same visitor's, and not another's vote or measurement. */
+function isIdentified({ contact: { email, phone, fullName } }: SubmissionPart): boolean {
+  return (email ?? phone ?? fullName) !== null;
 }
 
 export const submissionFlags = ["email_shape_suspect"] as const satisfies readonly Flag[];

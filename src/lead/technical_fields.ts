@@ -10,12 +10,10 @@ export type TechnicalKind = "token" | "time" | "page" | "visit" | "form" | "cert
 /** The names that plug-ins and frameworks use, in lower case and without punctuation. */
 const names: Readonly<Record<TechnicalKind, string>> = {
   token:
-    "akjs akbib authenticitytoken captcha captcharesponse captchatoken cfturnstileresponse csrf csrfmiddlewaretoken " +
-    "csrftoken ctbotdetectoreventtoken eventvalidation formbuildid formnonce formtoken gformuniqueid grecaptcharesponse " +
-    "hcaptcharesponse nonce recaptcha recaptcharesponse recaptchatoken requestid requestverificationtoken token " +
-    "turnstiletoken viewstate viewstategenerator wpnonce xcsrftoken xsrftoken",
+    "altcha authenticitytoken ctbotdetectoreventtoken eventvalidation formbuildid formtoken gformuniqueid " +
+    "requestverificationtoken smarttoken token viewstate viewstategenerator",
   time:
-    "formloadedat formstartedat formstarttime formtimestamp loadedat renderedat startedat submissiondate submissiontime " +
+    "apbcttimestamp formloadedat formstartedat formstarttime formtimestamp loadedat renderedat startedat submissiondate submissiontime " +
     "submittedat timestamp",
   page:
     "firstpage landingpage landingpageurl landingurl pagepath pagetitle pageuri pageurl postreferer referer refererurl " +
@@ -28,7 +26,7 @@ const names: Readonly<Record<TechnicalKind, string>> = {
     "action fluentformid formid formkey formname gformsubmit postid queriedid website wpcf7 wpcf7containerpost " +
     "wpcf7locale wpcf7unittag wpcf7version wpformsid",
   certificate:
-    "certurl consentcertificate contactstatecerturl jornayaid jornayaleadid jornayatoken leadid leadidtoken " +
+    "certurl consentcertificate contactstatecerturl jornayaid jornayaleadid jornayatoken leadidtoken " +
     "trustedform trustedformcert trustedformcerturl trustedformpingurl trustedformtoken trustedformurl universalleadid " +
     "xxtrustedformcerturl xxtrustedformpingurl xxtrustedformtoken",
 };
@@ -39,17 +37,21 @@ const kinds: ReadonlyMap<string, TechnicalKind> = new Map(
   ),
 );
 
+/** Matches the names of tokens that contain what they are for, and those of Akismet. */
+const tokenNames = /nonce|captcha|csrf|xsrf|turnstile|^ak_/i;
+
 /** The maximum length of a name that is compared; a longer name is no technical one. */
 const nameLengthMax = 60;
 
 /** Returns a name as it is compared: letters and digits of ASCII, in lower case; empty for a long name. */
 export function fieldLetters(name: string): string {
   if (name.length > nameLengthMax) return "";
-  return name.toLowerCase().replace(/[^a-z0-9]/g, "").replace(/^(?:form)?fields(?=.)/, "");
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "").replace(/^(?:(?:form)?fields|wpforms)(?=.)/, "");
 }
 
 /** Returns the kind of a field by its name (`g-recaptcha-response`, `fields[Page URL]`), or `null` for the visitor's own. */
 export function technicalKind(name: string): TechnicalKind | null {
   const letters = fieldLetters(name);
+  if (letters !== "" && tokenNames.test(name)) return "token";
   return kinds.get(letters) ?? (letters.startsWith("utm") ? "visit" : null);
 }

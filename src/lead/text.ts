@@ -69,10 +69,10 @@ export function withoutControls(sent: string): string {
 
 /** Matches text in which some characters are not in normalization form C. */
 const maybeDecomposed = /[^\0-\u02ff]/;
-/** Matches more combining marks in a row than Unicode's stream-safe text format allows; V8 needs quadratic time for them. */
-const longMarks = /\p{M}{31}/u;
+/** Matches more combining marks in a row than any language uses; the time for normalization grows with their square. */
+const longMarks = /\p{M}{9}/u;
 
-/** Returns a text in Unicode normalization form C, or unchanged if a letter has more than 30 combining marks. */
+/** Returns a text in Unicode normalization form C, or unchanged if a letter has more than 8 combining marks. */
 export function composed(text: string): string {
   return maybeDecomposed.test(text) && !longMarks.test(text) ? text.normalize("NFC") : text;
 }

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { canonicalFields, type Posted, readFields, submissionText } from "../../src/forms/fields.ts";
+import {
+  canonicalFields as canonicalText,
+  type Posted,
+  readFields,
+  submissionText,
+} from "../../src/forms/fields.ts";
 
 function posted(body: string): Posted {
   const read = readFields(body);
@@ -9,6 +14,7 @@ function posted(body: string): Posted {
   return read;
 }
 
+const canonicalFields = (posted: Posted, isIdentified = true) => canonicalText(posted, { isIdentified });
 const values = (body: string) =>
   Object.fromEntries([...posted(body).fields].map(([n, { value }]) => [n, value]));
 
@@ -98,6 +104,11 @@ test("a reload, a page rendered again and the page's address change nothing, but
   ) {
     assert.notEqual(rendered(1), rendered(1, more), Object.keys(more).join());
   }
+});
+
+test("posts that do not name their sender differ by every field, because they may be several people's", () => {
+  const vote = (token: string) => canonicalFields(posted(`{"token":"${token}","rating":"5"}`), false);
+  assert.notEqual(vote("inv-0001"), vote("inv-0002"));
 });
 
 test("the submission of any flat object is valid JSON, and reading it again changes nothing", () => {

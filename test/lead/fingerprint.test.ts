@@ -172,6 +172,6 @@ test("an accent may be one character or two, in the lead and in extra, but not i
   const composed: Lead = { ...ada, last_name: "Ren\u00e9" };
   assert.equal(canonicalText(composed, null), canonicalText({ ...ada, last_name: "Rene\u0301" }, null));
   assertSame('{"\u00e9":"\u00e9","f":1}', '{"f":1,"e\u0301":"e\u0301"}', '{"f":1,"e\\u0301":"\\u00e9"}');
-  const marks = "\u0316".repeat(31);
+  const marks = "\u0316".repeat(9);
   assertDifferent(`{"a":"\u00e9${marks}"}`, `{"a":"e${marks}\u0301"}`);
 });

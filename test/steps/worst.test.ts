@@ -241,7 +241,7 @@ function formPost(body: string): void {
   const posted = readFields(body);
   assert.ok(posted, body.slice(0, 200));
   missingFields(posted, ["name", "email"]);
-  canonicalFields(posted);
+  canonicalFields(posted, { isIdentified: true });
   submissionText(posted);
   readAttribution(posted);
   findContact(posted);

@@ -102,10 +102,11 @@ export const deliveryRules: Rules = {
       if (one.receiver !== "tier" && sandboxes.has(event.tenant)) {
         found.push(`${one.eventId} from a sandbox was delivered to ${one.route}`);
       }
-      // Repeats differ only in the attempt number. An email may differ, except for the Message-ID that identifies repeats.
+      // Repeats differ only in the attempt number and in the note on earlier posts, which each attempt looks up. An email may
+      // differ, except for the Message-ID that identifies repeats.
       const timeless = one.receiver === "mail"
         ? /^Message-ID: .*/im.exec(one.body)?.[0] ?? ""
-        : one.body.replace(/"attempt":\d+,/, "");
+        : one.body.replace(/"attempt":\d+,/, "").replace(/\\nAlso received .*? \(same phone number\)/, "");
       const before = first.get(atRoute(one)) ?? timeless;
       first.set(atRoute(one), before);
       return before === timeless

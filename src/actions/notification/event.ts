@@ -83,7 +83,7 @@ const serviceNouns: Readonly<Record<string, string>> = { maintain: "maintenance"
 
 /** The names, as {@linkcode fieldLetters}, under which partners send at what price and from whom a lead was bought. */
 const saleNames =
-  /^(?:lead|bid|click|buy|sell|sale)?(?:cost|price|payout|bid|cpl|revenue)(?:cents|usd|amount)?$|^(?:lead|traffic)?(?:source|campaign|vendor|publisher|affiliate|supplier)(?:id|name)?$/;
+  /^(?:lead|bid|click|buy|buyer|sell|sale|sold|purchase)?(?:cost|price|payout|bid|cpl|cpa|revenue|margin)(?:cents|usd|amount|paid|perlead)?$|^(?:lead|traffic)?(?:source|campaign|vendor|publisher|pub|affiliate|aff|supplier|seller|partner|sub)(?:id|name)?$/;
 
 function leadNotification(event: DeliveredEvent, recipient: Recipient, isQuotable: boolean): Notification {
   const parts = lastMembers(event.content);

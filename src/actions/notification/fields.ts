@@ -29,7 +29,10 @@ export function sortFields(fields: readonly Member[]): SortedFields {
     const kind = technicalKind(name);
     if (isConsent(name, valueText)) sorted.consent.push(consentRow(field));
     else if (kind === "page" || kind === "visit") sorted.visit.push(visitRow(field));
-    else if (kind === null || kind === "certificate") sorted.answers.push(fieldRow(field));
+    // Prose was written by a person, or by a program that did not know the hidden fields.
+    else if (kind === null || kind === "certificate" || /\s/.test(readableValue(valueText))) {
+      sorted.answers.push(fieldRow(field));
+    }
   }
   return { ...sorted, consent: [...certificates.values(), ...sorted.consent] };
 }

@@ -13,20 +13,27 @@ const sentenceEnds = /(?<=[.!?…])\s+|\n+/;
 /** The maximum length of a sentence that is examined. */
 const sentenceMax = 1_500;
 
-/** Returns the number of kinds of things that a sentence says. */
-function countMarkers(sentence: string): number {
-  const start = sentence.slice(0, sentenceMax);
-  return markers.filter((marker) => marker.test(start)).length;
-}
+/** The minimum length of what comes before the words of a disclosure, for it to be the visitor's. */
+const leadMin = 40;
 
 /**
  * Splits a text into the visitor's sentences and those of the site's disclosures. A disclosure has a sentence that says two of the
- * things that only disclosures combine; its other sentences say one.
+ * things that only disclosures combine; its other sentences say one. What comes before these words in a sentence is the visitor's.
  */
 export function splitDisclosure(text: string): { readonly own: string; readonly disclosure: string } {
-  const counted = text.split(sentenceEnds).map((sentence) => ({ sentence, count: countMarkers(sentence) }));
-  if (!counted.some(({ count }) => count >= 2)) return { own: text, disclosure: "" };
-  const join = (isDisclosure: boolean) =>
-    counted.filter(({ count }) => count > 0 === isDisclosure).map(({ sentence }) => sentence).join("\n");
-  return { own: join(false), disclosure: join(true) };
+  const sentences = text.split(sentenceEnds).map((sentence) => {
+    const start = sentence.slice(0, sentenceMax);
+    const places = markers.map((marker) => start.search(marker)).filter((at) => at >= 0);
+    return { sentence, count: places.length, from: Math.min(...places) };
+  });
+  if (!sentences.some(({ count }) => count >= 2)) return { own: text, disclosure: "" };
+  const own: string[] = [];
+  const disclosure: string[] = [];
+  for (const { sentence, count, from } of sentences) {
+    const cut = count === 0 ? sentence.length : from >= leadMin ? from : 0;
+    own.push(sentence.slice(0, cut));
+    disclosure.push(sentence.slice(cut));
+  }
+  const join = (parts: readonly string[]) => parts.filter((part) => part !== "").join("\n");
+  return { own: join(own), disclosure: join(disclosure) };
 }

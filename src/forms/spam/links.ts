@@ -1,6 +1,6 @@
 /** Finds the links in a submission and the spam signals in them, in linear time. This module is browser compatible. */
 
-import { fieldsWithRole, type ParsedField, type ParsedSubmission, wordSet } from "./parse.ts";
+import { excerptMax, fieldsWithRole, type ParsedField, type ParsedSubmission, wordSet } from "./parse.ts";
 import type { Signal } from "./reasons.ts";
 
 /** Hosts of listings, plans, photos and email, to which legitimate messages link. */
@@ -32,9 +32,9 @@ interface Link {
 }
 
 const policyPath =
-  /^\/[^?#]*(privacy|polic(y|ies)|terms|conditions|legal|disclaimer|consent|\bsms\b|\btos\b|\btcpa\b|datenschutz|\bagb\b|impressum|privacidad|terminos|aviso|confidentialite|mentions|\bcg[uv]\b|informativa|voorwaarden|regulamin)/;
-/** The maximum number of links to policies that are ignored. */
-const policyLinksMax = 4;
+  /^\/[^?#]*\b(privacy|polic(y|ies)|terms|conditions|legal|disclaimer|consent|sms|tos|tcpa|datenschutz|agb|impressum|privacidad|terminos|aviso|confidentialite|mentions|cg[uv]|informativa|voorwaarden|regulamin)\b/;
+/** The maximum number of a site's links to its policies that are ignored. */
+const policyLinksMax = 3;
 
 const chunks = /[^\s<>"'()\[\]{}|\\^`,;*]+/g;
 const schemes = ["https://", "http://", "hxxps://", "hxxp://", "ftp://", "//"];
@@ -116,24 +116,32 @@ const disguised =
   /[[({]\s?(dot|punto|point|\.)\s?[\])}]\s?(com|net|org|info|biz|io|ru|xyz|example)\b|\w (dot|punto|point) (com|net|org|example)\b|hxxps?:/i;
 
 /**
- * Returns the signals in a submission's links and link markup, without those in disclosures; plain links to the form's own sites
- * are ignored.
+ * Returns the signals in a submission's links and link markup. Plain links to the form's own site are ignored, as are a site's links
+ * to its policies ({@linkcode countPolicies}).
  */
 export function linkSignals(parsed: ParsedSubmission): readonly Signal[] {
-  const ownHosts = new Set(findLinks(parsed.pages.join(" ")).map(({ host }) => host));
-  const externalLinks = (fields: readonly ParsedField[]) =>
-    fields.flatMap(({ excerpt }) => findLinks(excerpt)).filter(({ host }) => !ownHosts.has(host));
-  const texts = fieldsWithRole(parsed, "message", "text", "answer", "company");
-  const links = externalLinks(texts);
+  const ownHost = findLinks(parsed.pageUrl)[0]?.host;
+  const linksIn = (text: string) => findLinks(text).filter(({ host }) => host !== ownHost);
+  const externalLinks = (fields: readonly ParsedField[]) => fields.flatMap(({ excerpt }) => linksIn(excerpt));
+  const messages = fieldsWithRole(parsed, "message");
+  const answers = fieldsWithRole(parsed, "answer", "company");
+  const texts = [...messages, ...fieldsWithRole(parsed, "text", "site"), ...answers];
+  const disclosed = parsed.fields.flatMap(({ disclosure }) => linksIn(disclosure.slice(0, excerptMax)));
+  const links = [...externalLinks(texts), ...disclosed];
   const misplacedLinks = externalLinks(fieldsWithRole(parsed, "name", "phone", "place"));
   const allLinks = [...links, ...misplacedLinks, ...externalLinks(fieldsWithRole(parsed, "link"))];
-  const isLinkOnly = fieldsWithRole(parsed, "message").some((field) =>
+  const isLinkOnly = messages.some((field) =>
     externalLinks([field]).some((link) => !link.isFamiliar) && countOtherWords(field.excerpt) <= 3
   );
-  const unfamiliar = links.filter((link) => !link.isFamiliar && !link.isChat && !link.isShortened);
-  const policies = Math.min(policyLinksMax, unfamiliar.filter(({ isPolicy }) => isPolicy).length);
+  const isPlain = (link: Link) => !link.isFamiliar && !link.isChat && !link.isShortened;
+  const policies = [
+    ...externalLinks(texts.filter((field) => !messages.includes(field))).filter(({ isPolicy }) => isPolicy),
+    ...disclosed,
+  ];
+  // A site may send one more address of its own, and a visitor that of a listing.
+  const lone = answers.some(({ text }) => /^https?:\/\/\S+$/i.test(text)) ? 1 : 0;
   return [
-    ["links", unfamiliar.length - policies],
+    ["links", Math.max(0, links.filter(isPlain).length - countPolicies(policies.filter(isPlain)) - lone)],
     ["link_only", isLinkOnly],
     ["link_in_name", misplacedLinks.length],
     ["link_shortener", allLinks.some((link) => link.isShortened)],
@@ -142,6 +150,13 @@ export function linkSignals(parsed: ParsedSubmission): readonly Signal[] {
     ["link_disguised", texts.some(({ excerpt }) => disguised.test(excerpt))],
     ["link_markup", parsed.fields.some(({ excerpt }) => markup.test(excerpt))],
   ];
+}
+
+/** Returns how many of the links in disclosures, and to policies outside messages, are the site's: all, if few and on one host. */
+function countPolicies(links: readonly Link[]): number {
+  return links.length <= policyLinksMax && new Set(links.map(({ host }) => host)).size === 1
+    ? links.length
+    : 0;
 }
 
 /** Counts the words that do not look like links. */

@@ -56,28 +56,29 @@ export function foldedCodes(text: string): Uint16Array {
 /** Texts whose words are scored together. */
 interface TextGroup {
   readonly texts: readonly string[];
-  readonly isDisclosure: boolean;
+  /** Whether the site wrote them, so that they count only if they are themselves a pitch. */
+  readonly isSite: boolean;
 }
 
 /**
  * Returns the texts whose words are scored, without names, places and so on, in groups that are scored apart, so that text of the
- * site's own cannot hide a pitch: the messages, each other long text, the answers, and each disclosure.
+ * site's own cannot hide a pitch: the messages, each other long text, the answers, technical fields, and each disclosure.
  */
 function textGroups(parsed: ParsedSubmission): readonly TextGroup[] {
   const texts = (...roles: Parameters<typeof fieldsWithRole>[1][]) =>
     fieldsWithRole(parsed, ...roles).map(({ text }) => text);
   const groups = [texts("message", "company"), ...texts("text").map((text) => [text]), texts("answer")];
-  const disclosures = parsed.fields.map(({ disclosure }) => [disclosure]);
+  const site = [texts("site"), ...parsed.fields.map(({ disclosure }) => [disclosure])];
   return [
-    ...groups.map((texts) => ({ texts, isDisclosure: false })),
-    ...disclosures.map((texts) => ({ texts, isDisclosure: true })),
+    ...groups.map((texts) => ({ texts, isSite: false })),
+    ...site.map((texts) => ({ texts, isSite: true })),
   ].filter(({ texts }) => texts.some((text) => text !== ""));
 }
 
-/** Returns the texts whose words explain a score and are learned from: disclosures only if there is nothing else. */
+/** Returns the texts whose words explain a score and are learned from: the site's own only if there is nothing else. */
 export function scoredTexts(parsed: ParsedSubmission): readonly string[] {
   const groups = textGroups(parsed);
-  const own = groups.filter(({ isDisclosure }) => !isDisclosure);
+  const own = groups.filter(({ isSite }) => !isSite);
   return (own.length > 0 ? own : groups).flatMap(({ texts }) => texts);
 }
 
@@ -91,13 +92,13 @@ interface SectionOf<Self> {
 export function readSections<Section extends SectionOf<Section>>(
   parsed: ParsedSubmission,
   { create, feature }: {
-    create(isDisclosure: boolean): Section;
+    create(isSite: boolean): Section;
     feature(section: Section, bucket: number, family: Family, hash: number): void;
   },
 ): readonly Section[] {
   const sections: Section[] = [];
-  for (const { texts, isDisclosure } of textGroups(parsed)) {
-    let section = create(isDisclosure);
+  for (const { texts, isSite } of textGroups(parsed)) {
+    let section = create(isSite);
     const start = sections.length;
     for (const text of texts) {
       const folded = foldedCodes(text);
@@ -106,7 +107,7 @@ export function readSections<Section extends SectionOf<Section>>(
         word() {
           if (++section.words < sectionWordCount) return;
           sections.push(section);
-          section = create(isDisclosure);
+          section = create(isSite);
         },
       });
     }
@@ -120,14 +121,14 @@ export function readSections<Section extends SectionOf<Section>>(
 
 /** The sums of the weights in a section of a text. */
 class Section {
-  readonly isDisclosure: boolean;
+  readonly isSite: boolean;
   readonly sums = new Float64Array(familyCount);
   readonly counts = new Float64Array(familyCount);
   learned = 0;
   words = 0;
 
-  constructor(isDisclosure: boolean) {
-    this.isDisclosure = isDisclosure;
+  constructor(isSite: boolean) {
+    this.isSite = isSite;
   }
 
   add({ sums, counts, learned, words }: Section): void {
@@ -154,7 +155,7 @@ class Section {
 /** Returns the score for a submission's words, in log-odds: that of the section that looks most like spam. */
 export function wordLogOdds(parsed: ParsedSubmission, lessons: Lessons): number {
   const sections = readSections(parsed, {
-    create: (isDisclosure) => new Section(isDisclosure),
+    create: (isSite) => new Section(isSite),
     feature(section, bucket, family, hash) {
       section.sums[family] = (section.sums[family] as number) + weightAt(bucket);
       section.counts[family] = (section.counts[family] as number) + 1;
@@ -164,12 +165,12 @@ export function wordLogOdds(parsed: ParsedSubmission, lessons: Lessons): number 
   return mostLikely(sections, model.bias);
 }
 
-/** Returns the highest log-odds of the sections. A disclosure counts only if it is itself a pitch; 0 if nothing counts. */
+/** Returns the highest log-odds of the sections. The site's own text counts only if it is itself a pitch; 0 if nothing counts. */
 export function mostLikely(
-  sections: readonly { readonly isDisclosure: boolean; readonly logOdds: number }[],
+  sections: readonly { readonly isSite: boolean; readonly logOdds: number }[],
   bias: number,
 ): number {
-  const counted = sections.filter(({ isDisclosure, logOdds }) => !isDisclosure || bias + logOdds > 0);
+  const counted = sections.filter(({ isSite, logOdds }) => !isSite || bias + logOdds > 0);
   return counted.length === 0 ? 0 : Math.max(...counted.map(({ logOdds }) => logOdds));
 }
 

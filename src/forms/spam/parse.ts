@@ -34,8 +34,11 @@ export type FormValue = string | number | boolean | null;
 
 export type Submission = ReadonlyMap<string, { readonly value: FormValue }>;
 
-/** The role of a field, determined by its name and the length of its value; `text` is long text in a field of another name. */
-type FieldRole = keyof typeof fieldWords | "text" | "answer";
+/**
+ * The role of a field, determined by its name and the length of its value; `text` is long text in a field of another name, `site`
+ * prose in a technical field, or a long name.
+ */
+type FieldRole = keyof typeof fieldWords | "text" | "answer" | "site";
 
 export interface ParsedField {
   readonly role: FieldRole;
@@ -53,8 +56,8 @@ export interface ParsedField {
 export interface ParsedSubmission {
   /** The fields that contain text or a number, excluding technical fields, and long names, ordered by role. */
   readonly fields: readonly ParsedField[];
-  /** The starts of the URLs of the form's pages. */
-  readonly pages: readonly string[];
+  /** The start of the page's URL, or `""`. */
+  readonly pageUrl: string;
   /** Whether the submission has more fields than are scored. */
   readonly isTooLarge: boolean;
 }
@@ -69,32 +72,24 @@ export const excerptMax = 3_000;
 const excerptsMax = 6_000;
 /** The maximum length of an answer; longer values are free text. */
 const answerMax = 80;
-/** The maximum length of a technical value with white space, such as a page's title. */
-const technicalMax = 120;
-const roleOrder = [...Object.keys(fieldWords), "text", "answer"];
-/** Matches the names of fields with a URL of the form's site; a referrer may be another site. */
-const pageNames = /^[^a-z]*(page|landing|first|source)[ _-]?(page|url|uri)/i;
-const pagesMax = 4;
+/** The maximum length of a browser's name. */
+const userAgentMax = 400;
+const roleOrder = [...Object.keys(fieldWords), "text", "answer", "site"];
 /** The maximum total length of texts that are searched for disclosures. */
 const disclosuresMax = 12_000;
 const codes = new Uint16Array(excerptMax + 1);
 
 export function parseSubmission(submission: Submission): ParsedSubmission {
   const roleFields: { role: FieldRole; name: string; text: string }[] = [];
-  const pages: string[] = [];
-  let isTooLarge = false;
+  let fieldCount = 0;
   for (const [name, { value }] of submission) {
     if (value === null || typeof value === "boolean") continue;
     const text = typeof value === "number" ? String(value) : value.toWellFormed().trim();
     if (text === "") continue;
-    if (roleFields.length === scoredFieldsMax) {
-      isTooLarge = true;
-      break;
-    }
-    // A question as a name may contain a disclosure, or hide a pitch.
-    if (name.length > answerMax) roleFields.push({ role: "text", name: "", text: name.toWellFormed() });
-    if (pages.length < pagesMax && pageNames.test(name)) pages.push(text.slice(0, 300));
     const role = fieldRole(name.slice(0, readNameMax), text);
+    if (role !== null && ++fieldCount > scoredFieldsMax) break;
+    // A question as a name may contain a disclosure, or hide a pitch.
+    if (name.length > answerMax) roleFields.push({ role: "site", name: "", text: name.toWellFormed() });
     if (role !== null) roleFields.push({ role, name, text });
   }
   roleFields.sort((a, b) =>
@@ -119,7 +114,12 @@ export function parseSubmission(submission: Submission): ParsedSubmission {
       words: folded.split(/[ .@]+/).filter((word) => word !== ""),
     };
   });
-  return { fields, pages, isTooLarge };
+  const page = submission.get("page_url")?.value;
+  return {
+    fields,
+    pageUrl: typeof page === "string" ? page.slice(0, 300) : "",
+    isTooLarge: fieldCount > scoredFieldsMax,
+  };
 }
 
 export function fieldsWithRole(
@@ -150,11 +150,11 @@ function fieldRole(name: string, text: string): FieldRole | null {
     String.fromCharCode(gap),
   ).filter((word) => word !== "" && word !== "fields");
   const isFree = text.length > answerMax;
-  // Free text is scored under any name, because a pitch could be posted as `token`.
-  if (
-    technicalKind(name) !== null &&
-    (!/\s/.test(text) || text.length <= technicalMax || text.startsWith("Mozilla/"))
-  ) return null;
+  // Prose is scored under any name, because a pitch could be posted as `token`.
+  if (technicalKind(name) !== null) {
+    const isBrowser = /agent/i.test(name) && text.length <= userAgentMax && text.startsWith("Mozilla/");
+    return !/[\s\u2800\u3164]/.test(text) || isBrowser ? null : "site";
+  }
   if (name.startsWith("_")) return isFree ? "text" : null;
   for (
     const [role, roleWords] of Object.entries(fieldWords) as [keyof typeof fieldWords, ReadonlySet<string>][]
@@ -162,6 +162,5 @@ function fieldRole(name: string, text: string): FieldRole | null {
     if (!words.some((word) => roleWords.has(word))) continue;
     return isFree && (role === "company" || role === "name") ? "text" : role;
   }
-  if (isFree) return "text";
-  return /^https?:\/\/\S+$/i.test(text) ? "link" : "answer";
+  return isFree ? "text" : "answer";
 }

@@ -16,6 +16,7 @@ export const spamReasons = {
   repeated_post: { meaning: "Other senders have posted the same text." },
   same_value: { meaning: "A name is also the message, the phone number or the address." },
   mixed_scripts: { meaning: "Words are spelled with look-alike letters of another alphabet." },
+  spaced_letters: { meaning: "Words are spelled with spaces between their letters." },
   gibberish_name: { meaning: "A name is a string of random letters." },
   gibberish_text: { meaning: "A message or answer is a string of random letters." },
   gibberish_contact: { meaning: "The email address or phone number looks generated." },

@@ -33,8 +33,17 @@ export function contentSignals(parsed: ParsedSubmission): readonly Signal[] {
     ["template_left", excerpts.some((text) => template.test(text))],
     ["attack_probe", excerpts.some((text) => probe.test(text))],
     ["mixed_scripts", nonAscii.some((text) => text.match(letterRuns)?.some(isDisguised))],
+    ["spaced_letters", isSpacedOut(parsed)],
     ["same_value", isNameRepeated(parsed.fields)],
   ];
+}
+
+/** Whether many words of a text are single letters, which hide words from the model ("W e o ffer s eo"). */
+function isSpacedOut(parsed: ParsedSubmission): boolean {
+  return fieldsWithRole(parsed, "message", "text", "company", "answer").some(({ words }) => {
+    const latin = words.filter((word) => /^[a-z]/.test(word));
+    return latin.length >= 12 && latin.filter((word) => word.length === 1).length >= 0.3 * latin.length;
+  });
 }
 
 /** Whether a word of at least four letters mixes Latin letters and look-alikes, unlike `iPhoneов` and `kΩ`. */

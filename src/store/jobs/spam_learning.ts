@@ -17,8 +17,8 @@ interface Scope {
 /** The scope of the operators' labels, in place of a slug. */
 const operators = "";
 const intervalMs = 5_000;
-/** The number of customers whose corrections are kept, those changed last. Chosen: 500, which use less than 16 MiB. */
-const scopesMax = 500;
+/** The number of customers whose corrections are kept, those changed last. Chosen: 250, which use 7 MiB, and twice that while all change. */
+const scopesMax = 250;
 /** The number of customers for whom one run learns. */
 const learnedMax = 50;
 

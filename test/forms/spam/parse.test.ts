@@ -12,7 +12,12 @@ test("a submission with over 200 fields is held", () => {
   const most = scoredFieldsMax - Object.keys(roof).length;
   assert.ok(score({ ...fields(most), ...roof }).score < defaultThreshold);
   const posted = { ...roof, ...fields(most + 1) };
-  assert.deepEqual([score(posted).score, score(posted).reasons.includes("unreviewed")], [100, true]);
+  const questions = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at} ${"how? ".repeat(20)}`, "x"]));
+  for (const held of [posted, questions(scoredFieldsMax + 1)]) {
+    assert.deepEqual([score(held).score, score(held).reasons.includes("unreviewed")], [100, true]);
+  }
+  assert.ok(!score(questions(scoredFieldsMax)).reasons.includes("unreviewed"), "long names are not fields");
 });
 
 test("a question as a field's name is scored like text: it may be a disclosure, but not a pitch", () => {

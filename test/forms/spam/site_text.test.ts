@@ -117,3 +117,52 @@ test("a language alone holds nobody", () => {
     ]
   ) assert.ok(!isHeld({ message }), message);
 });
+
+test("legal words do not hide links: not before a disclosure, not on several hosts, not in a message, not as answers", () => {
+  const spam = "Increase your traffic https://traffic.example/buy";
+  for (
+    const fields of [
+      { message: `${spam} by sending this you agree to the privacy terms` },
+      {
+        message:
+          "By clicking https://bit.ly/3xyz you agree to our terms. Text messages at https://t.me/x and privacy",
+      },
+      { message: "https://rankfast.example/privacy" },
+      {
+        message:
+          "Houses we renovate: https://a.example/privacy-offer https://b.example/legal https://c.example/terms",
+      },
+      {
+        message: "Cheap meds https://m1.example https://m2.example",
+        landing_page: "https://m1.example https://m2.example",
+        source_url: "https://m2.example",
+      },
+      {
+        message: "Please call me",
+        offer: "https://rank.example/first-page",
+        more: "https://rank.example/google",
+      },
+    ]
+  ) assert.ok(isHeld({ ...fields, page_url: null }), JSON.stringify(fields));
+});
+
+test("a pitch cut into technical fields, behind a browser's name or into letters is held", () => {
+  const [, pitch = ""] = pitches;
+  const parts = Object.fromEntries(
+    pitch.split(" ").map((_, at, words) => [`utm_${at}`, words.slice(at, at + 4).join(" ")]),
+  );
+  for (
+    const fields of [
+      { message: "Please call", ...parts },
+      { message: "Please call", page_title: `Mozilla/5.0 ${pitch}` },
+      { message: "Please call", request_id: pitch.replaceAll(" ", "\u2800") },
+      { message: pitch.replace(/\b([a-z])([a-z]+)/gi, "$1 $2") },
+      { message: [...pitch].join(" ") },
+    ]
+  ) assert.ok(isHeld(fields), JSON.stringify(fields));
+  const browser =
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1";
+  assert.ok(
+    !isHeld({ message: request, user_agent: browser, page_title: "Roof Repair Portland | Acme Roofing" }),
+  );
+});
