@@ -91,8 +91,8 @@ const needs: readonly Need[] = [
     name: "chromium",
     packages: "chromium",
     tests: [
-      "test/actions/notification/html.browser",
       "test/kits/js_in_a_page",
+      "test/notification/html.browser",
       "test/ops/console/style.browser",
       "test/playground/app",
       "test/playground/page.browser",

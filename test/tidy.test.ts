@@ -22,6 +22,8 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   limiter: ["contract"],
   http: ["contract"],
   store: ["contract", "lead", "limiter"],
+  // What customers read about an event: rendered by the actions process, and by the playground in a browser.
+  notification: ["contract", "lead", "http"],
   // What partners read.
   documents: ["contract", "http"],
   observe: ["contract", "limiter", "http", "store", "delivery", "plans"],
@@ -59,7 +61,18 @@ const floors: Readonly<Record<string, readonly string[]>> = {
     "process",
   ],
   // A separate process with its own composition root.
-  actions: ["contract", "lead", "limiter", "http", "store", "observe", "settings", "process", "service"],
+  actions: [
+    "contract",
+    "lead",
+    "limiter",
+    "http",
+    "notification",
+    "store",
+    "observe",
+    "settings",
+    "process",
+    "service",
+  ],
   // The operator's command, which uses the store directly.
   ctl: ["contract", "lead", "http", "store", "settings", "process", "forms", "actions"],
   // main.ts
@@ -67,7 +80,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Modules without I/O, clock, randomness or environment, which also run in the browser. */
-const pureFolders = ["contract", "lead", "limiter"];
+const pureFolders = ["contract", "lead", "limiter", "notification"];
 /** The spam score is equally pure, in its surface's folder. */
 const pureFiles = /^src\/forms\/spam\//;
 
@@ -156,7 +169,7 @@ test("packages are imported only where allowed", () => {
   none(misplaced, find(modules, new RegExp(`from "embedded-${"postgres"}"`)));
 });
 
-test("contract, lead, limiter and the spam score have no I/O, clock, randomness or environment", () => {
+test("contract, lead, limiter, notification and the spam score have no I/O, clock, randomness or environment", () => {
   const pure = inSrc.filter(isPure);
   const imports = pure.flatMap((file) =>
     importsOf(file).filter(({ specifier }) => specifier.startsWith("node:"))

@@ -1,6 +1,6 @@
 /** The interface that each kind of destination implements. */
 
-import type { EarlierPosts } from "../store/delivery/earlier_posts.ts";
+import type { EventToNotify } from "../notification/event.ts";
 import type { Route, TenantNames } from "../store/delivery/effects.ts";
 import type { DeliveredEvent } from "./event.ts";
 import type { Outcome } from "./outcome.ts";
@@ -42,13 +42,10 @@ export interface StepReport {
   readonly reason: string | null;
 }
 
-/** What texts about an event are rendered from; can be sent to a thread. */
-export interface EventToRender {
+/** What a destination's texts and requests are rendered from; can be sent to a thread. */
+export interface EventToRender extends EventToNotify {
   readonly event: DeliveredEvent;
   readonly tenant: TenantNames;
-  /** Whether the event is from a route test. */
-  readonly isTest: boolean;
-  readonly earlier: EarlierPosts;
 }
 
 /** An event for one destination. */

@@ -6,8 +6,8 @@ import type { Log } from "../observe/log.ts";
 import type { Job } from "../service/repeat.ts";
 import type { DigestStore } from "../store/delivery/digests.ts";
 import { addressDigest, heldLinkPath, heldLinkToken } from "../store/serving/held_links.ts";
-import { digestNotification } from "./notification/digest.ts";
-import { renderMail } from "./notification/mail.ts";
+import { digestNotification } from "./digest_notification.ts";
+import { renderMail } from "../notification/mail.ts";
 import type { SendMail } from "./smtp.ts";
 
 export interface DigestJobOptions {

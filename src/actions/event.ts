@@ -2,25 +2,14 @@
 
 import { limits } from "../contract/limits.ts";
 import { isObject, members, parseObject } from "../lead/json.ts";
+import type { NotifiedEvent } from "../notification/content.ts";
 
-/** An event. The JSON texts are kept verbatim, because parsing would alter numbers such as 12345678901234567890 and 1.10. */
-export interface DeliveredEvent {
-  readonly eventId: string;
-  readonly kind: "lead" | "form";
+/** An event as the service delivers it. */
+export interface DeliveredEvent extends NotifiedEvent {
   readonly tenant: string;
-  readonly source: string;
-  /** The slug of the key's campaign; empty without one. */
-  readonly campaign: string;
   /** A submission's form key; empty for a lead. */
   readonly form: string;
-  /** ISO 8601, UTC. */
-  readonly receivedAt: string;
   readonly attempt: number;
-  /** The lead or submission, as the text of a JSON object. */
-  readonly content: string;
-  /** A lead's unknown fields, or a submission's form key and attribution, as the text of a JSON object. */
-  readonly extra: string;
-  readonly flags: readonly string[];
 }
 
 /** Returns the name of the member that contains the event's content in requests and webhooks. */

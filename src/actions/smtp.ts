@@ -3,7 +3,7 @@
 import { createTransport } from "nodemailer";
 import { Buffer } from "node:buffer";
 import { FairQueue, mayStart } from "../http/outbound/fair_queue.ts";
-import type { MailText } from "./notification/mail.ts";
+import type { MailText } from "../notification/mail.ts";
 import {
   failed,
   failureReason,

@@ -1,4 +1,4 @@
-/** HTML templates that escape every interpolated value that is not markup. */
+/** HTML templates that escape every interpolated value that is not markup. This module is browser compatible. */
 
 export class Markup {
   readonly text: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digestJob } from "../../src/actions/digests.ts";
-import type { MailText } from "../../src/actions/notification/mail.ts";
+import type { MailText } from "../../src/notification/mail.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { DigestStore } from "../../src/store/delivery/digests.ts";
 import { createRole } from "../support/actions/actions_process.ts";

@@ -2,7 +2,7 @@
 
 import { parseExactly } from "../../lead/exact_numbers.ts";
 import type { EventToRender } from "../destination.ts";
-import { summaryText } from "../notification/summary.ts";
+import { summaryText } from "../../notification/summary.ts";
 import { leadPerson, senderPerson } from "../person.ts";
 
 /** The names that every expression sees. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { renderEventMail } from "../../../src/actions/destinations.ts";
-import { event, type EventParts, sending } from "../../support/actions/event.ts";
+import { renderEventMail } from "../../src/actions/destinations.ts";
+import { event, type EventParts, sending } from "../support/actions/event.ts";
 
 const mail = (parts: EventParts, isTest = false) => renderEventMail(sending(event(parts), { isTest }));
 

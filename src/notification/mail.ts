@@ -1,7 +1,6 @@
-/** Renders a notification as an email: subject, plain text and HTML. */
+/** Renders a notification as an email: subject, plain text and HTML. This module is browser compatible. */
 
-import { Buffer } from "node:buffer";
-import { escapeHtml } from "../../http/markup.ts";
+import { escapeHtml } from "../http/markup.ts";
 import type { Button, Figure, Notification, Row, Section } from "./content.ts";
 
 /**
@@ -148,6 +147,9 @@ function notificationHtml(notification: Notification): NotificationHtml {
   return { html: html.filter((part) => part !== "").join("\n"), isCut: budget.isCut };
 }
 
+const encoder = new TextEncoder();
+const byteLength = (text: string) => encoder.encode(text).length;
+
 class ByteBudget {
   #remainingBytes = textBytesMax;
   isCut = false;
@@ -157,11 +159,11 @@ class ByteBudget {
     const bytesMax = Math.max(0, Math.min(singleTextBytesMax, this.#remainingBytes));
     let excerpt = text.slice(0, bytesMax);
     let html = escapeWithoutLinks(excerpt);
-    for (let bytes = Buffer.byteLength(html); bytes > bytesMax; bytes = Buffer.byteLength(html)) {
+    for (let bytes = byteLength(html); bytes > bytesMax; bytes = byteLength(html)) {
       excerpt = excerpt.slice(0, Math.floor(excerpt.length * Math.min(0.9, bytesMax / bytes)));
       html = escapeWithoutLinks(excerpt.toWellFormed());
     }
-    this.#remainingBytes -= Buffer.byteLength(html);
+    this.#remainingBytes -= byteLength(html);
     if (excerpt.length === text.length) return withBreaks(html);
     this.isCut = true;
     return withBreaks(html + cutNote);

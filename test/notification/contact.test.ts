@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contactDetails, isPlainAddress } from "../../../src/actions/notification/content.ts";
+import { contactDetails, isPlainAddress } from "../../src/notification/content.ts";
 
 const noContact = { phone: "", email: "", street: "", city: "", state: "", zip: "", country: "US" };
 

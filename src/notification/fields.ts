@@ -1,6 +1,6 @@
-/** Sorts a sender's further fields into answers, consent and visit, and leaves out those that say nothing to a reader. */
+/** Sorts a sender's further fields into answers, consent and visit, and leaves out those that say nothing to a reader. This module is browser compatible. */
 
-import { fieldLetters, technicalKind } from "../../lead/technical_fields.ts";
+import { fieldLetters, technicalKind } from "../lead/technical_fields.ts";
 import { fieldRow, isBlank, lastMembers, type Member, readableValue, type Row } from "./content.ts";
 
 /** The rows of a sender's fields. */

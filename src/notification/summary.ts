@@ -1,15 +1,14 @@
-/** Renders an event as plain text for a CRM's note. */
+/** Renders an event as plain text for a CRM's note. This module is browser compatible. */
 
-import { withoutMarks } from "../../lead/exact_numbers.ts";
-import type { EventToRender } from "../destination.ts";
+import { withoutMarks } from "../lead/exact_numbers.ts";
 import type { Row } from "./content.ts";
-import { eventNotification } from "./event.ts";
+import { eventNotification, type EventToNotify } from "./event.ts";
 
 /** Chosen: 32,000, the limit of Salesforce's and Zoho's descriptions. */
 const summaryLengthMax = 32_000;
 
 /** Returns the event as plain text for a note: everything that the sender gave, each value whole, with cost, source and campaign. */
-export function summaryText(event: EventToRender): string {
+export function summaryText(event: EventToNotify): string {
   const { banner, title, subtitle, quote, notes, sections, about } = eventNotification(event, {
     isQuotable: false,
   });

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { renderEventMail } from "../../../src/actions/destinations.ts";
-import { event, type EventParts, sending } from "../../support/actions/event.ts";
-import { atEnd } from "../../support/at_end.ts";
-import { startBrowser } from "../../support/browser/browser.ts";
-import { faintTexts } from "../../support/browser/contrast.ts";
+import { renderEventMail } from "../../src/actions/destinations.ts";
+import { event, type EventParts, sending } from "../support/actions/event.ts";
+import { atEnd } from "../support/at_end.ts";
+import { startBrowser } from "../support/browser/browser.ts";
+import { faintTexts } from "../support/browser/contrast.ts";
 
 const mail = (parts: EventParts, isTest: boolean) => renderEventMail(sending(event(parts), { isTest }));
 

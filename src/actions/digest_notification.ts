@@ -1,8 +1,14 @@
 /** Renders the daily digest. */
 
-import { summarizeSubmission } from "../../lead/sender.ts";
-import { type ClaimedDigest, countMax, type DigestFigures } from "../../store/delivery/digests.ts";
-import { emptyNotification, localTime, type Notification, type Row, singleLine } from "./content.ts";
+import { summarizeSubmission } from "../lead/sender.ts";
+import { type ClaimedDigest, countMax, type DigestFigures } from "../store/delivery/digests.ts";
+import {
+  emptyNotification,
+  localTime,
+  type Notification,
+  type Row,
+  singleLine,
+} from "../notification/content.ts";
 
 /**
  * Renders a digest. `releaseLink` creates the link that releases a held submission; `null` for no links.

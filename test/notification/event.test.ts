@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { renderEventMail } from "../../../src/actions/destinations.ts";
-import { event, sending } from "../../support/actions/event.ts";
+import { renderEventMail } from "../../src/actions/destinations.ts";
+import { event, sending } from "../support/actions/event.ts";
 
 /** Returns the email of an event. */
 const composeEmail = (what: ReturnType<typeof event>) => renderEventMail(sending(what));

@@ -1,11 +1,8 @@
-/** Renders the notification for a lead or a form submission. */
+/** Renders the notification for a lead or a form submission. This module is browser compatible. */
 
-import { countryDefault } from "../../contract/fields.ts";
-import { findSender } from "../../lead/sender.ts";
-import { fieldLetters } from "../../lead/technical_fields.ts";
-import type { EarlierPosts } from "../../store/delivery/earlier_posts.ts";
-import type { EventToRender } from "../destination.ts";
-import type { DeliveredEvent } from "../event.ts";
+import { countryDefault } from "../contract/fields.ts";
+import { findSender } from "../lead/sender.ts";
+import { fieldLetters } from "../lead/technical_fields.ts";
 import { breakLinks } from "./mail.ts";
 import {
   cityAndState,
@@ -18,6 +15,7 @@ import {
   localTime,
   type Member,
   type Notification,
+  type NotifiedEvent,
   readableValue,
   type Recipient,
   type Row,
@@ -25,6 +23,26 @@ import {
   withoutInvisible,
 } from "./content.ts";
 import { sortFields, visitRow } from "./fields.ts";
+
+/** An event with the facts that its texts are rendered from; can be sent to a thread. */
+export interface EventToNotify {
+  readonly event: NotifiedEvent;
+  readonly tenant: Recipient;
+  /** Whether the event is from a route test. */
+  readonly isTest: boolean;
+  /** The tenant's posts with the same phone number before the event, the latest first. */
+  readonly earlier: {
+    readonly posts: readonly {
+      readonly source: string;
+      /** A submission's form key; empty for a lead. */
+      readonly form: string;
+      /** ISO 8601, UTC. */
+      readonly receivedAt: string;
+    }[];
+    /** The number of further posts, such as `2` or `at least 97`; empty without any. */
+    readonly more: string;
+  };
+}
 
 // A phone shows about forty characters of a subject.
 const projectLengthMax = 60;
@@ -85,7 +103,7 @@ const serviceNouns: Readonly<Record<string, string>> = { maintain: "maintenance"
 const saleNames =
   /^(?:lead|bid|click|buy|buyer|sell|sale|sold|purchase)?(?:cost|price|payout|bid|cpl|cpa|revenue|margin)(?:cents|usd|amount|paid|perlead)?$|^(?:lead|traffic)?(?:source|campaign|vendor|publisher|pub|affiliate|aff|supplier|seller|partner|sub)(?:id|name)?$/;
 
-function leadNotification(event: DeliveredEvent, recipient: Recipient, isQuotable: boolean): Notification {
+function leadNotification(event: NotifiedEvent, recipient: Recipient, isQuotable: boolean): Notification {
   const parts = lastMembers(event.content);
   const values = new Map(parts.map(({ name, valueText }) => [name, valueText]));
   const text = (name: string) => {
@@ -171,7 +189,7 @@ function formatCost(centsText: string): string {
 
 const formNameLengthMax = 40;
 
-function submissionNotification(event: DeliveredEvent, recipient: Recipient): Notification {
+function submissionNotification(event: NotifiedEvent, recipient: Recipient): Notification {
   const fields = lastMembers(event.content);
   const { formKey, campaign, more } = readExtra(event.extra);
   const sender = readSender(fields);
@@ -252,7 +270,11 @@ function readSender(fields: readonly Member[]) {
 }
 
 /** Returns the note on posts with the same phone number. Only their kinds are quotable, not their sources. */
-function earlierNotes({ posts, more }: EarlierPosts, timeZone: string, isQuotable: boolean): string[] {
+function earlierNotes(
+  { posts, more }: EventToNotify["earlier"],
+  timeZone: string,
+  isQuotable: boolean,
+): string[] {
   if (posts.length === 0) return [];
   const each = posts.map(({ receivedAt, source, form }) => {
     const from = !isQuotable
@@ -274,7 +296,7 @@ function earlierNotes({ posts, more }: EarlierPosts, timeZone: string, isQuotabl
  * campaign, also not those of a partner's extra fields.
  */
 export function eventNotification(
-  { event, tenant, isTest, earlier }: EventToRender,
+  { event, tenant, isTest, earlier }: EventToNotify,
   { isQuotable }: { readonly isQuotable: boolean },
 ): Notification {
   const content = event.kind === "lead"

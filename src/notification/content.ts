@@ -1,9 +1,24 @@
-/** Extracts a notification's content from untrusted data, independently of the format. */
+/** Extracts a notification's content from untrusted data, independently of the format. This module is browser compatible. */
 
-import type { Flag } from "../../contract/fields.ts";
-import { parseDialableNumber } from "../../lead/dial.ts";
-import { arrayElements, decodeString, members } from "../../lead/json.ts";
-import type { DeliveredEvent } from "../event.ts";
+import type { Flag } from "../contract/fields.ts";
+import { parseDialableNumber } from "../lead/dial.ts";
+import { arrayElements, decodeString, members } from "../lead/json.ts";
+
+/** An event as its recipients see it. The JSON texts are verbatim, because parsing would alter numbers such as 1.10. */
+export interface NotifiedEvent {
+  readonly eventId: string;
+  readonly kind: "lead" | "form";
+  readonly source: string;
+  /** The slug of the key's campaign; empty without one. */
+  readonly campaign: string;
+  /** ISO 8601, UTC. */
+  readonly receivedAt: string;
+  /** The lead or submission, as the text of a JSON object. */
+  readonly content: string;
+  /** A lead's unknown fields, or a submission's form key and attribution, as the text of a JSON object. */
+  readonly extra: string;
+  readonly flags: readonly string[];
+}
 
 export interface Recipient {
   /** The tenant's name. */
@@ -201,7 +216,7 @@ const timeFormats = {
 export function localTime(at: string | number, timeZone: string, form: keyof typeof timeFormats): string {
   const formatter = timeFormatter(timeZone, form) ?? timeFormatter("UTC", form);
   // Some runtimes write a narrow space before AM and PM.
-  return (formatter?.format(new Date(at)) ?? "").replace(/\p{Zs}/gu, " ");
+  return (formatter?.format(typeof at === "string" ? Date.parse(at) : at) ?? "").replace(/\p{Zs}/gu, " ");
 }
 
 /** Formatters by zone and form, because creating one takes half a millisecond. */
@@ -363,7 +378,7 @@ const flagNotes: Readonly<Record<Flag, string>> = {
   country_unrecognized: "The country was not recognized. It is shown as sent.",
 };
 
-export function flagNotesFor({ flags }: DeliveredEvent): string[] {
+export function flagNotesFor({ flags }: NotifiedEvent): string[] {
   return flags.map((flag) => Object.hasOwn(flagNotes, flag) ? flagNotes[flag as Flag] : fieldLabel(flag))
     .filter((note) => note !== "");
 }
