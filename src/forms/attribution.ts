@@ -1,4 +1,4 @@
-/** Reads a visitor's campaign parameters from the URLs of the page and its referrer. */
+/** Reads a visitor's campaign parameters from the URLs of the page and its referrer. This module is browser compatible. */
 
 import { attributionNames, attributionSources } from "../contract/forms.ts";
 import { isLongerThan, normalizeLine } from "../lead/text.ts";

@@ -1,4 +1,7 @@
-/** Reads the fields of a posted form, which is a flat JSON object, and keeps them as written. */
+/**
+ * Reads the fields of a posted form, which is a flat JSON object, and keeps them as written. This module is browser
+ * compatible.
+ */
 
 import { formKeyName, honeypotName } from "../contract/forms.ts";
 import { limits } from "../contract/limits.ts";
@@ -12,6 +15,7 @@ import {
   replaceLoneSurrogates,
   withoutByteOrderMark,
 } from "../lead/json.ts";
+import { formMisspelling } from "../lead/misspelling.ts";
 import { comparedFieldsMax } from "../lead/sender.ts";
 import { type TechnicalKind, technicalKind } from "../lead/technical_fields.ts";
 import { composed, normalizeDetails } from "../lead/text.ts";
@@ -87,6 +91,31 @@ export function missingFields({ fields }: Posted, required: readonly string[]): 
   return required.filter((name) => isBlank(fields.get(name)?.value ?? null));
 }
 
+/** A body's fields, or why the body is refused: the response's code, `fields` and `detail`, and the reason for the log. */
+export type CheckedFields =
+  | { readonly kind: "valid"; readonly posted: Posted }
+  | { readonly kind: "invalid_json" } & BodyFault
+  | {
+    readonly kind: "missing_required";
+    readonly fields: Readonly<Record<string, string>>;
+    /** Whether the body has no fields, as that of a key check. */
+    readonly empty: boolean;
+  } & Partial<BodyFault>;
+
+/** Reads a decoded body, and checks that the form's required fields are filled in. */
+export function checkFields(body: string, required: readonly string[]): CheckedFields {
+  const posted = readFields(body);
+  if (posted === null) return { kind: "invalid_json", ...fieldsFault(body) };
+  const missing = missingFields(posted, required);
+  if (missing.length === 0) return { kind: "valid", posted };
+  return {
+    kind: "missing_required",
+    fields: Object.fromEntries(missing.map((name) => [name, "required"])),
+    empty: posted.fields.size === 0,
+    ...formMisspelling(posted.fields.keys(), { required, missing }),
+  };
+}
+
 /** Returns the text of a JSON object with the fields as written. */
 export function submissionText({ fields }: Posted): string {
   return `{${[...fields.values()].map(({ nameText, valueText }) => `${nameText}:${valueText}`).join(",")}}`;
@@ -94,6 +123,9 @@ export function submissionText({ fields }: Posted): string {
 
 /** The kinds of fields that change when a visitor sends the same input again, for example after a reload. */
 const changingKinds: ReadonlySet<TechnicalKind | null> = new Set(["token", "time", "page", "certificate"]);
+
+/** Whether a field counts when a submission that names its sender is compared with earlier ones. */
+export const isCompared = (name: string): boolean => !changingKinds.has(technicalKind(name));
 
 /**
  * Returns a text that is the same for all spellings of a submission, or {@linkcode submissionText} if there are more than
@@ -108,7 +140,7 @@ export function canonicalFields(
   if (fields.size > comparedFieldsMax) return submissionText(posted);
   const members: string[] = [];
   for (const [name, { value, valueText }] of fields) {
-    if (isBlank(value) || isIdentified && changingKinds.has(technicalKind(name))) continue;
+    if (isBlank(value) || isIdentified && !isCompared(name)) continue;
     const text = typeof value === "string"
       ? JSON.stringify(normalizeDetails(value))
       : canonicalWord(valueText);

@@ -21,19 +21,11 @@ import type { AuthenticatedRateLimiter, Bucket } from "../gate/rate.ts";
 import type { Exchange, Handler, Reply } from "../http/exchange.ts";
 import { json } from "../http/reply.ts";
 import { looksLikeEmail } from "../lead/email.ts";
-import { formMisspelling } from "../lead/misspelling.ts";
 import type { Entry, Outcome, SubmissionPart } from "../store/serving/accept.ts";
 import type { ApiKey, Form, FormStore } from "../store/serving/lookup.ts";
 import { readAttribution } from "./attribution.ts";
 import { findContact } from "./contact.ts";
-import {
-  canonicalFields,
-  fieldsFault,
-  missingFields,
-  type Posted,
-  readFields,
-  submissionText,
-} from "./fields.ts";
+import { canonicalFields, checkFields, type Posted, submissionText } from "./fields.ts";
 import type { RecentTexts } from "./recent_texts.ts";
 import type { Lessons } from "./spam/model.ts";
 import { defaultThreshold, scoreSubmission } from "./spam/score.ts";
@@ -111,19 +103,13 @@ function readSubmission(
   if (idempotencyKey.kind === "repeated") return { ...idempotencyKey, kind: "invalid_json" };
   const raw = decodeBody(exchange, bytes);
   if (typeof raw !== "string") return { ...raw, kind: "invalid_json" };
-  const posted = readFields(raw);
-  if (posted === null) return { ...fieldsFault(raw), kind: "invalid_json" };
-  const missing = missingFields(posted, required);
-  if (missing.length > 0) {
-    const fields = Object.fromEntries(missing.map((name) => [name, "required"]));
-    const misspelling = formMisspelling(posted.fields.keys(), { required, missing });
-    return { kind: "missing_required", fields, empty: posted.fields.size === 0, ...misspelling };
-  }
+  const checked = checkFields(raw, required);
+  if (checked.kind !== "valid") return checked;
   if (idempotencyKey.kind === "too_long") {
     const { kind, detail } = idempotencyKey;
     return { kind: "invalid_json", fields: { "Idempotency-Key": kind }, detail };
   }
-  return { kind: "valid", posted, raw, idempotencyKey };
+  return { ...checked, raw, idempotencyKey };
 }
 
 /** Returns the entry to commit for a submission. */
