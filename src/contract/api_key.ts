@@ -47,6 +47,11 @@ export function keyPrefix(
   return `${surface === "intake" ? "lead" : "form"}_${sandbox ? "test" : "live"}_`;
 }
 
+/** Whether a text is a key for the forms of a sandbox tenant, whose submissions are not delivered. */
+export function isSandboxFormsKey(text: string): boolean {
+  return keySurface(text) === "forms" && text.startsWith(keyPrefix({ surface: "forms", sandbox: true }));
+}
+
 /** Generates a key. `fillRandom` must be cryptographically secure. Source: DECISIONS, Keys. */
 export function generateKey(
   options: { readonly surface: KeySurface; readonly sandbox: boolean },

@@ -23,6 +23,9 @@ export const attributionNames = [
   "utm_content",
 ] as const;
 
+/** The path of the spam score's weights, which only a sandbox's key can read. */
+export const spamModelPath = "/v1/forms/model";
+
 export const formExample = {
   name: "Grace Hopper",
   email: "grace@example.com",

@@ -1,5 +1,6 @@
 /** Defines the routes of the forms surface. */
 
+import { spamModelPath } from "../contract/forms.ts";
 import { type DocumentSource, routeDocuments } from "../documents/handlers.ts";
 import type { ReadRateLimiter } from "../gate/rate.ts";
 import type { Handler } from "../http/exchange.ts";
@@ -8,6 +9,7 @@ import { Router } from "../http/router.ts";
 import { heldLinkPath } from "../store/serving/held_links.ts";
 import { formsHandler, type FormsParts, refuse } from "./handle.ts";
 import { heldPageHandler, type HeldPageParts } from "./held_page.ts";
+import { spamModelHandler } from "./spam_model.ts";
 
 interface FormsRouterParts extends FormsParts {
   readonly health: () => { readonly writable: boolean };
@@ -27,6 +29,7 @@ export function formsRouter(parts: FormsRouterParts): Router {
     methodNotAllowed: ({ requestId }) => refuse("method_not_allowed", { requestId }),
   })
     .any("/v1/forms/{tenant}/{form_key}", formsHandler(parts))
+    .get(spamModelPath, spamModelHandler(parts))
     .get("/healthz", healthHandler(parts.health, parts.isDraining));
   if (parts.held !== null) {
     router.any(`${heldLinkPath}{token}`, heldPageHandler({ ...parts.held, reads: parts.reads }));

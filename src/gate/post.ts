@@ -124,7 +124,7 @@ function containsKey(authorization: string): boolean {
 
 const noLimit: RateDecision = { isAllowed: true, headers: {} };
 
-/** A request to a POST endpoint, with the decisions of the rate limiters and the authenticated key. */
+/** A request that needs a key, with the decisions of the rate limiters and the authenticated key. */
 export class Post<Code extends string> {
   /** The time of arrival according to {@linkcode GateParts.nowMs}. */
   readonly arrivedAtMs: number;

@@ -36,6 +36,8 @@ export interface IssueOptions {
   readonly label?: string;
   readonly campaignId?: number;
   readonly surface?: KeySurface;
+  /** Whether the key is one of a sandbox tenant. */
+  readonly sandbox?: boolean;
 }
 
 /** A form as the endpoint finds it. */
@@ -164,9 +166,9 @@ export class TestEnv {
 
   /** Issues a key, by default to a new tenant. */
   async issue(options: IssueOptions = {}): Promise<IssuedKey> {
-    const tenant = options.tenant ?? await this.tenant();
-    const { surface = "intake", campaignId = null } = options;
-    const text = generateKey({ surface, sandbox: false }, (bytes) => getRandomValues(bytes));
+    const { surface = "intake", sandbox = false, campaignId = null } = options;
+    const tenant = options.tenant ?? await this.tenant({ sandbox });
+    const text = generateKey({ surface, sandbox }, (bytes) => getRandomValues(bytes));
     const label = options.label ?? `source-${randomBytes(4).toString("hex")}`;
     const [row] = await this.sql<{ id: number }[]>`
       insert into api_key (tenant_id, campaign_id, surface, label, digest, last4)
@@ -389,7 +391,7 @@ function withoutInternals({ status, headers, text, path }: Answer): void {
   assert.ok(headers["x-request-id"], `X-Request-Id on ${status}`);
   for (const name of ["server", "x-powered-by", "via"]) assert.equal(headers[name], undefined, name);
   // The published documents contain times and names of programs; other tests compare them with their source.
-  if (status !== 200 || !/^\/api|\.md$/.test(path)) {
+  if (status !== 200 || !/^\/(api|forms)|\.md$/.test(path)) {
     assert.doesNotMatch(text, /\bat .*:\d+:\d+|postgres|sqlstate|select |insert |node:|file:\/\//i);
   }
   assert.doesNotMatch(text, keyInText);
