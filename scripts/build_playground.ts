@@ -1,16 +1,31 @@
 /**
- * Bundles the playground's script and style sheet into `src/playground/bundle.json`, and the copy buttons' script into
- * `src/documents/copy_buttons.json`. Both are committed, so that production needs no build. With `--check`, it only
+ * Bundles the playground's scripts and style sheet into `src/playground/`, and the copy buttons' script into
+ * `src/documents/copy_buttons.json`. They are committed, so that production needs no build. With `--check`, it only
  * compares them, and exits with status 1 if a file is outdated.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { baseStyle } from "../src/http/base_style.ts";
 
+const banner = { js: "/* With libphonenumber-js, MIT License. */" };
 const root = fileURLToPath(new URL("../", import.meta.url));
+
+/**
+ * Leaves the weights of the spam score out of a bundle. The page fills the object with the model that the service sends to
+ * a sandbox's key. `common` is read when the module is loaded.
+ */
+const withoutWeights: Plugin = {
+  name: "without weights",
+  setup({ onLoad }) {
+    onLoad(
+      { filter: /[/\\]spam[/\\]weights\.ts$/ },
+      () => ({ contents: 'export const model = { common: "" };' }),
+    );
+  },
+};
 
 /** The functions that build the bundles, by output file. */
 const targets: Readonly<Record<string, () => Promise<string>>> = {
@@ -18,8 +33,10 @@ const targets: Readonly<Record<string, () => Promise<string>>> = {
     bundle({
       entryPoints: ["src/playground/app.ts"],
       stdin: { contents: baseStyle + readFileSync(join(root, "src/playground/style.css")), loader: "css" },
-      banner: { js: "/* With libphonenumber-js, MIT License. */" },
+      banner,
     }),
+  "src/playground/forms_bundle.json": () =>
+    bundle({ entryPoints: ["src/playground/forms_app.ts"], plugins: [withoutWeights], banner }),
   "src/documents/copy_buttons.json": () =>
     bundle({
       stdin: {

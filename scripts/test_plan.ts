@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 /** The core test files: accepting, committing and delivering leads and forms. */
 const core =
-  /^test\/(pure|tidy|(contract|documents|lead|limiter|gate|intake|settings|observe|store|forms|delivery|actions|suite)\/)/;
+  /^test\/(pure|tidy|(contract|documents|lead|limiter|gate|intake|settings|observe|store|forms|delivery|notification|actions|suite)\/)/;
 const coreFaults = /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away)/;
 /** The files that run only with `--all`: other surfaces, browser tests, and repetitions on the other runtime. */
 const beyondCore =
@@ -95,6 +95,7 @@ const needs: readonly Need[] = [
       "test/notification/html.browser",
       "test/ops/console/style.browser",
       "test/playground/app",
+      "test/playground/forms.browser",
       "test/playground/page.browser",
       "test/scripts/mail_catcher: browser",
       "test/site/look",

@@ -45,6 +45,7 @@ function browserPages(addresses: ReadonlyMap<string, string>): Row[] {
   };
   return [
     ...page("the playground", "intake", "/api"),
+    ...page("the forms playground", "forms", "/forms"),
     ...page("the integration brief", "intake", "/api/integration"),
     ...page("the operator's console", "ops", "/"),
     ...page("emails and webhooks", "mail catcher", "/"),

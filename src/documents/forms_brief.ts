@@ -16,7 +16,7 @@ import {
 import { limits } from "../contract/limits.ts";
 import { rateHeaderNames } from "../contract/rate_headers.ts";
 import { placeholders, submissionExample } from "./examples.ts";
-import { commonErrorMembers, detailAbout, formLimitRows, keyCheckFailures } from "./guidance.ts";
+import { commonErrorMembers, detailAbout, formKeyCheck, formLimitRows } from "./guidance.ts";
 import {
   bullets,
   type Cells,
@@ -44,25 +44,6 @@ export const formRules = [
   "Send the visitor's text unchanged; the service does not trim it.",
   "On 202 and 200, thank the visitor. On `missing_required`, show the visitor what is missing.",
   "Retry only 5xx, timeouts and 429, and follow the retry policy.",
-] as const;
-
-/** The meaning of each response to the probe. Source: SPEC, Tenant forms (probe). */
-export const formKeyCheck = [
-  {
-    response: "400 `missing_required`",
-    meaning: "The key and the form are correct; `fields` lists the form's required fields.",
-  },
-  {
-    response: "401 `unauthorized`",
-    meaning: "The key is missing, mistyped or revoked, or it is an intake key.",
-  },
-  { response: "403 `tenant_mismatch`", meaning: "The URL names a customer other than the key's." },
-  { response: "404 `form_not_found`", meaning: "The customer has no form with this `{form_key}`." },
-  {
-    response: "429 `rate_limited`",
-    meaning: "Too many posts. If the limit per IP address was exceeded, this says nothing about the key.",
-  },
-  ...keyCheckFailures,
 ] as const;
 
 /** The members of a request body, with their rules. */
@@ -306,6 +287,7 @@ record are on disk. If you provide leads, use the [lead intake](${urls.intake}${
 - Endpoint: \`POST ${urls.forms}/v1/forms/{tenant}/{form_key}\`
 - Health: <${urls.forms}/healthz>, which returns \`ok\` as plain text, or 503 if the service does not accept posts
 - This page as HTML, with copy buttons: <${urls.intake}${documents.formsBriefPage.path}>
+- Playground, which shows the response and the email as you type, and sends nothing: <${urls.forms}${documents.formsPlayground.path}>
 - OpenAPI 3.0: <${urls.intake}${documents.openapi.path}>
 
 \`{tenant}\` is the customer's slug and must match the key; \`{form_key}\` names one of the customer's forms. The

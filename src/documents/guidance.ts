@@ -38,7 +38,7 @@ export const retryPolicy = [
 ] as const;
 
 /** The responses to a key check that say nothing about the key, for every surface. */
-export const keyCheckFailures = [
+const keyCheckFailures = [
   {
     response: "503 `not_accepting`",
     meaning: "The service cannot look up the key at the moment. Try again.",
@@ -59,6 +59,25 @@ export const keyCheck = [
   {
     response: "429 `rate_limited`",
     meaning: "Too many requests from your IP address. This says nothing about the key.",
+  },
+  ...keyCheckFailures,
+] as const;
+
+/** The meaning of each response to the probe. Source: SPEC, Tenant forms (probe). */
+export const formKeyCheck = [
+  {
+    response: "400 `missing_required`",
+    meaning: "The key and the form are correct; `fields` lists the form's required fields.",
+  },
+  {
+    response: "401 `unauthorized`",
+    meaning: "The key is missing, mistyped or revoked, or it is an intake key.",
+  },
+  { response: "403 `tenant_mismatch`", meaning: "The URL names a customer other than the key's." },
+  { response: "404 `form_not_found`", meaning: "The customer has no form with this `{form_key}`." },
+  {
+    response: "429 `rate_limited`",
+    meaning: "Too many posts. If the limit per IP address was exceeded, this says nothing about the key.",
   },
   ...keyCheckFailures,
 ] as const;

@@ -26,20 +26,26 @@ const revalidated = "no-cache";
 const immutable = "public, max-age=31536000, immutable";
 
 /** Pages can load nothing from other hosts, run no inline script, be in no frame, and submit no form. */
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+function restrict(styleSources: string, ...others: readonly string[]): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styleSources}`,
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    ...others,
+  ];
+  return { "Content-Security-Policy": policy.join("; "), "Referrer-Policy": "no-referrer" };
+}
 
-const pageHeaders = { "Content-Security-Policy": pagePolicy, "Referrer-Policy": "no-referrer" };
+const pageHeaders = restrict("'self'");
+// The frame with the email, which has inline styles, inherits the page's policy.
+const emailPageHeaders = restrict("'self' 'unsafe-inline'", "frame-src blob:");
 
 /** The published documents. Source: SPEC, Surfaces. */
 export const documents = {
@@ -113,6 +119,38 @@ export const documents = {
     caching: cachedBriefly,
     about:
       "The integration brief for tenant forms: key check, rules, body, responses, limits, definition of done.",
+  },
+  formsPlayground: {
+    path: "/forms",
+    surface: "forms",
+    contentType: "text/html; charset=utf-8",
+    caching: revalidated,
+    headers: emailPageHeaders,
+    about: "The playground for forms, which shows the response and the email to a post in your browser.",
+  },
+  formsScript: {
+    path: "/forms/playground.js",
+    surface: "forms",
+    contentType: "text/javascript; charset=utf-8",
+    caching: revalidated,
+    cachingOfVersion: immutable,
+    about: "The script of the playground for forms.",
+  },
+  formsStyle: {
+    path: "/forms/playground.css",
+    surface: "forms",
+    contentType: "text/css; charset=utf-8",
+    caching: revalidated,
+    cachingOfVersion: immutable,
+    about: "The style sheet of the playground for forms.",
+  },
+  formsIcon: {
+    path: "/forms/playground.svg",
+    surface: "forms",
+    contentType: "image/svg+xml",
+    caching: revalidated,
+    cachingOfVersion: immutable,
+    about: "The icon of the playground for forms.",
   },
 } as const satisfies Record<string, DocumentRule>;
 

@@ -4,16 +4,26 @@
 
 import { type Example, failureExamples, flagExamples, leadExamples } from "../documents/examples.ts";
 import { fieldNames, flags } from "../contract/fields.ts";
-import { formatCount, limits } from "../contract/limits.ts";
+import { limits } from "../contract/limits.ts";
 import { curlPost } from "../documents/snippets.ts";
+import { keyCheck as meanings } from "../documents/guidance.ts";
 import { addCopyButtons } from "../documents/copy_buttons.ts";
 import { objectFault, wrongTypes } from "../lead/body_fault.ts";
 import { parseObject } from "../lead/json.ts";
 import type { Areas } from "../lead/lead.ts";
 import { byteLength, type IntakeResponse, predictResponse } from "./response.ts";
 import { byId, fill } from "./dom.ts";
-import { findMember, formatted, locateMembers } from "./edit_json.ts";
-import { editor, highlight, type Range, select } from "./editor.ts";
+import { findMember, locateMembers } from "./edit_json.ts";
+import {
+  editor,
+  formatText,
+  highlight,
+  oncePerFrame,
+  type Range,
+  select,
+  showSize,
+  watchFailures,
+} from "./editor.ts";
 import * as form from "./form.ts";
 import * as keyCheck from "./key_check.ts";
 import { type Finding, reasonText, show } from "./result.ts";
@@ -32,7 +42,6 @@ const views = [...document.querySelectorAll<HTMLInputElement>('input[name="view"
 
 /** The vocabulary; `null` until it has been loaded. */
 let areas: Areas | null = null;
-let isUpdateDue = false;
 
 /** Returns the predicted response to a body, for the tests of the bundled script. */
 export function responseTo(body: string, terms: readonly string[]): IntakeResponse {
@@ -104,15 +113,7 @@ function focusFinding(finding: Finding): void {
 
 const isFormView = () => views.some(({ checked, value }) => checked && value === "form");
 
-/** Schedules an update, at most one per frame. */
-function scheduleUpdate(): void {
-  if (isUpdateDue) return;
-  isUpdateDue = true;
-  requestAnimationFrame(() => {
-    isUpdateDue = false;
-    update();
-  });
-}
+const scheduleUpdate = oncePerFrame(update);
 
 function update(): void {
   const body = editor.value;
@@ -123,9 +124,7 @@ function update(): void {
   const findings = findingsFor(body, response);
   show(body, response, { findings, goTo: focusFinding });
   highlight(body, response.status === 413 ? [] : findingRanges(body, findings));
-  byId("size", HTMLElement).textContent = `${formatCount(byteLength(body))} of ${
-    formatCount(limits.bodyBytesMax)
-  } bytes`;
+  showSize();
   byId("curl", HTMLElement).textContent = curlCommand(body);
   form.showMessages(new Map(findings.map(({ field, kind, text }) => [field, { kind, text }])));
   if (isFormView()) form.show(body);
@@ -159,8 +158,7 @@ function applyView(): void {
 }
 
 function formatBody(): void {
-  const bomLength = editor.value.startsWith("\ufeff") ? 1 : 0;
-  editor.value = editor.value.slice(0, bomLength) + formatted(editor.value.slice(bomLength));
+  formatText();
   update();
 }
 
@@ -187,7 +185,12 @@ function start(): void {
     (isFormView() ? byId("field-first_name", HTMLInputElement) : editor).focus({ preventScroll: true });
   });
   addCopyButtons();
-  keyCheck.listen();
+  keyCheck.listen({
+    surface: "intake",
+    path: () => "/v1/intake",
+    meanings,
+    goodCode: "validation_failed",
+  });
   watchVocabulary((terms) => {
     areas = terms ?? areas;
     notice.hidden = terms !== null;
@@ -202,11 +205,5 @@ function start(): void {
   update();
 }
 
-for (const failure of ["error", "unhandledrejection"]) {
-  globalThis.addEventListener(failure, () => {
-    notice.hidden = false;
-    fill(notice, "This page has failed. Reload it. Your input is not stored anywhere.");
-  });
-}
-
+watchFailures();
 start();

@@ -4,7 +4,7 @@
 /// <reference lib="dom.iterable" />
 
 /** A child of an element; `null` and `false` are skipped. */
-type Child = Node | string | null | false;
+export type Child = Node | string | null | false;
 
 /** Attributes by name; `undefined` and `false` are skipped, and `true` sets an empty attribute. */
 type Attributes = Readonly<Record<string, string | boolean | undefined>>;

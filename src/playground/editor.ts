@@ -2,8 +2,10 @@
 
 /// <reference lib="dom" />
 
+import { formatCount, limits } from "../contract/limits.ts";
 import { byId, fill, make } from "./dom.ts";
-import { tokenize } from "./edit_json.ts";
+import { formatted, tokenize } from "./edit_json.ts";
+import { byteLength } from "./response.ts";
 
 /** A range of the text to underline. */
 export interface Range {
@@ -33,6 +35,42 @@ export function highlight(text: string, ranges: readonly Range[]): void {
   }
   // Gives an empty last line its height.
   fill(highlightLayer, ...parts, "\n");
+}
+
+/** Returns a function that schedules `update`, at most once per frame. */
+export function oncePerFrame(update: () => void): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      update();
+    });
+  };
+}
+
+/** Indents the text; keeps a byte order mark. */
+export function formatText(): void {
+  const bomLength = editor.value.startsWith("\ufeff") ? 1 : 0;
+  editor.value = editor.value.slice(0, bomLength) + formatted(editor.value.slice(bomLength));
+}
+
+export function showSize(): void {
+  byId("size", HTMLElement).textContent = `${formatCount(byteLength(editor.value))} of ${
+    formatCount(limits.bodyBytesMax)
+  } bytes`;
+}
+
+/** Shows a notice if the page's script fails. */
+export function watchFailures(): void {
+  const notice = byId("notice", HTMLElement);
+  for (const failure of ["error", "unhandledrejection"]) {
+    globalThis.addEventListener(failure, () => {
+      notice.hidden = false;
+      fill(notice, "This page has failed. Reload it. Your input is not stored anywhere.");
+    });
+  }
 }
 
 /** Selects a range of the text area and scrolls to it. */

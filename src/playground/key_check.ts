@@ -5,8 +5,7 @@
 
 /// <reference lib="dom" />
 
-import { keyFault, keySurface } from "../contract/api_key.ts";
-import { keyCheck } from "../documents/guidance.ts";
+import { keyFault, type KeySurface, keySurface } from "../contract/api_key.ts";
 import { limits } from "../contract/limits.ts";
 import { byId, fill, make, withCode } from "./dom.ts";
 
@@ -15,27 +14,52 @@ const button = byId("probe", HTMLButtonElement);
 const formatMessage = byId("key-shape", HTMLElement);
 const result = byId("probe-result", HTMLElement);
 
+interface KeyCheck {
+  readonly surface: KeySurface;
+  /** Returns the path to post to; `null` if it is not known yet. */
+  readonly path: () => string | null;
+  readonly meanings: readonly { readonly response: string; readonly meaning: string }[];
+  /** The code of the response that confirms the key. */
+  readonly goodCode: string;
+  /** Receives the `fields` of that response. */
+  readonly onGood?: (fields: Readonly<Record<string, unknown>>) => void;
+}
+
 /** Adds event listeners to the key's field and button. */
-export function listen(): void {
+export function listen(check: KeyCheck): void {
   field.addEventListener("input", () => {
     fill(result);
-    fill(formatMessage, withCode(keyFormatMessage(field.value.trim())));
+    fill(formatMessage, withCode(keyFormatMessage(field.value.trim(), check.surface)));
   });
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") void probe();
+    if (event.key === "Enter") void probe(check);
   });
-  button.addEventListener("click", () => void probe());
+  button.addEventListener("click", () => void probe(check));
   // A page restored from the browser's cache must not contain the key.
   globalThis.addEventListener("pagehide", () => field.value = "");
 }
 
 /** Describes what is wrong with a malformed key, without a request; empty if the key is well-formed or missing. */
-function keyFormatMessage(text: string): string {
-  if (text === "" || keySurface(text) === "intake") return "";
-  return `The service would return 401: ${keyFault(text, "intake")?.detail ?? "this is not a key"}.`;
+function keyFormatMessage(text: string, surface: KeySurface): string {
+  if (text === "" || keySurface(text) === surface) return "";
+  return `The service would return 401: ${keyFault(text, surface)?.detail ?? "this is not a key"}.`;
 }
 
-async function probe(): Promise<void> {
+/** Sends a request with a key, which only the service itself receives. */
+export function fetchWithKey(path: string, key: string, options: RequestInit = {}): Promise<Response> {
+  return fetch(path, {
+    ...options,
+    headers: { "X-API-Key": key, ...options.headers },
+    cache: "no-store",
+    credentials: "omit",
+    redirect: "error",
+    signal: AbortSignal.timeout(limits.requestTimeoutMs),
+  });
+}
+
+async function probe({ path: getPath, meanings, goodCode, onGood }: KeyCheck): Promise<void> {
+  const path = getPath();
+  if (path === null) return;
   const key = field.value.trim();
   if (key === "" || button.disabled) {
     field.focus();
@@ -48,20 +72,17 @@ async function probe(): Promise<void> {
   button.disabled = true;
   fill(result, "Checking …");
   try {
-    const response = await fetch("/v1/intake", {
+    const response = await fetchWithKey(path, key, {
       method: "POST",
-      headers: { "X-API-Key": key, "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json" },
       body: "{}",
-      cache: "no-store",
-      credentials: "omit",
-      redirect: "error",
-      signal: AbortSignal.timeout(limits.requestTimeoutMs),
     });
-    const { error = "", detail = null } = await response.json().catch(() => ({}));
+    const { error = "", detail = null, fields = {} } = await response.json().catch(() => ({}));
     const id = response.headers.get("X-Request-Id");
-    const listedResponse = keyCheck.find((row) => row.response.startsWith(String(response.status)));
+    const listedResponse = meanings.find((row) => row.response.startsWith(String(response.status)));
     const meaning = detail ?? listedResponse?.meaning ?? "This response says nothing about the key.";
-    showResult(response.status === 422 ? "good" : "failing", `${response.status} \`${error}\``, meaning, id);
+    if (error === goodCode) onGood?.(fields);
+    showResult(error === goodCode ? "good" : "failing", `${response.status} \`${error}\``, meaning, id);
   } catch {
     showResult("failing", "No response", "The service is unreachable or did not respond in time. Try again.");
   } finally {

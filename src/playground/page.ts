@@ -14,6 +14,7 @@ import { exampleGroups, reference } from "./reference.ts";
 export interface AssetVersions {
   readonly script: string;
   readonly copyScript: string;
+  readonly formsScript: string;
   readonly style: string;
   readonly icon: string;
 }
@@ -69,13 +70,17 @@ function controls(): Markup {
 </div>`;
 }
 
+export function jsonEditor(label: string, text: string): Markup {
+  return markup`<div id="json"><div class="editor" id="editor"><pre id="mirror" aria-hidden="true"></pre>
+<textarea id="body" aria-label="${label}" aria-describedby="size" spellcheck="false" autocomplete="off"
+ autocapitalize="off" wrap="soft">${text}</textarea></div>
+<p class="under"><span id="size"></span><button type="button" id="tidy" class="plain">Format</button></p></div>`;
+}
+
 function editor(): Markup {
   return markup`<div class="pane edit"><h2 class="quiet">Request</h2>
 ${controls()}
-<div id="json"><div class="editor" id="editor"><pre id="mirror" aria-hidden="true"></pre>
-<textarea id="body" aria-label="The lead as JSON" aria-describedby="size" spellcheck="false" autocomplete="off"
- autocapitalize="off" wrap="soft">${leadExamples.minimal.body}</textarea></div>
-<p class="under"><span id="size"></span><button type="button" id="tidy" class="plain">Format</button></p></div>
+${jsonEditor("The lead as JSON", leadExamples.minimal.body)}
 ${form()}
 <div class="field"><label for="idempotency-key"><code>Idempotency-Key</code> <small>header, recommended</small></label>
 <input id="idempotency-key" type="text" value="${placeholders.idempotencyKey}" autocomplete="off" spellcheck="false"
@@ -96,39 +101,58 @@ function result(): Markup {
 </div>`;
 }
 
-function keyCheckForm(baseUrl: string, contact: string | null): Markup {
-  const meanings = keyCheck.map(({ response, meaning }) =>
+export function keyRow(placeholder: string): Markup {
+  return markup`<div class="row"><label for="key">Your key</label>
+<input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="${placeholder}" aria-describedby="key-shape">
+<button type="button" id="probe">Post {}</button></div>
+<p id="key-shape" class="message"></p><div id="probe-result" role="status" aria-live="polite"></div>`;
+}
+
+export function meaningList(
+  rows: readonly { readonly response: string; readonly meaning: string }[],
+): Markup {
+  const items = rows.map(({ response, meaning }) =>
     markup`<div><dt>${withCode(response)}</dt><dd>${withCode(meaning)}</dd></div>`
   );
+  return markup`<dl class="meanings">${items}</dl>`;
+}
+
+export function contactNote(contact: string | null): Markup | null {
+  return contact === null
+    ? null
+    : markup`<p>To get a key, or if yours gets a 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`;
+}
+
+function keyCheckForm(baseUrl: string, contact: string | null): Markup {
   return markup`<section id="key-check"><h2>Check a key</h2>
 <p>Production allows one probe: an empty object, <code>{}</code>, with your key. It stores, delivers and emails nothing.</p>
 <div class="scripted probe"><p>This page sends the key only to this service and never stores it.</p>
-<div class="row"><label for="key">Your key</label>
-<input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="lead_live_…" aria-describedby="key-shape">
-<button type="button" id="probe">Post {}</button></div>
-<p id="key-shape" class="message"></p><div id="probe-result" role="status" aria-live="polite"></div></div>
+${keyRow("lead_live_…")}</div>
 <pre class="code" tabindex="0"><code>${shellSnippets(baseUrl).keyCheck}</code></pre>
-<dl class="meanings">${meanings}</dl>${
-    contact !== null &&
-    markup`<p>To get a key, or if yours gets a 401, write to <a href="mailto:${contact}">${contact}</a>.</p>`
-  }</section>`;
+${meaningList(keyCheck)}${contactNote(contact)}</section>`;
 }
 
 /** Renders the elements that load the icon, the style sheet and a script. */
-export function assetLinks(versions: AssetVersions, script: "script" | "copyScript"): Markup {
-  const { style, icon } = documents;
-  return markup`<link rel="icon" href="${icon.path}?v=${versions.icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${style.path}?v=${versions.style}">
+function assetLinks(versions: AssetVersions, script: "script" | "copyScript" | "formsScript"): Markup {
+  const isForms = script === "formsScript";
+  const { path: stylePath } = documents[isForms ? "formsStyle" : "style"];
+  const { path: iconPath } = documents[isForms ? "formsIcon" : "icon"];
+  return markup`<link rel="icon" href="${iconPath}?v=${versions.icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${stylePath}?v=${versions.style}">
 <script type="module" src="${documents[script].path}?v=${versions[script]}"></script>`;
 }
 
-function head(versions: AssetVersions): Markup {
+/** Renders the content of a playground's `head` element. */
+export function head(
+  versions: AssetVersions,
+  { title, about, script }: { title: string; about: string; script: "script" | "formsScript" },
+): Markup {
   return markup`<meta charset="utf-8">
-<title>Lead intake playground</title>
+<title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="Edit a lead and see how the service would respond. Your lead never leaves the browser.">
+<meta name="description" content="${about}">
 <meta name="color-scheme" content="light dark">
-${assetLinks(versions, "script")}`;
+${assetLinks(versions, script)}`;
 }
 
 /** Renders the playground for a service at `baseUrl`. `contact` is the email address from which partners can request a key. */
@@ -140,7 +164,13 @@ export function playgroundPage(
   return markup`<!doctype html>
 <html lang="en" data-base-url="${baseUrl}">
 <head>
-${head(versions)}
+${
+    head(versions, {
+      title: "Lead intake playground",
+      about: "Edit a lead and see how the service would respond. Your lead never leaves the browser.",
+      script: "script",
+    })
+  }
 </head>
 <body>
 <a class="skip" href="#body">Skip to the editor</a>

@@ -4,7 +4,7 @@ import { type ErrorCode, errors } from "../contract/errors.ts";
 import { acknowledgementExample, placeholders } from "../documents/examples.ts";
 import type { Flag, Reason } from "../contract/fields.ts";
 import { limits } from "../contract/limits.ts";
-import { initialRateHeaders } from "../contract/rate_headers.ts";
+import { initialRateHeaders, type RateLimitState } from "../contract/rate_headers.ts";
 import type { Areas, Validation } from "../lead/lead.ts";
 import { lengthDetail, validate } from "../lead/validate.ts";
 
@@ -18,11 +18,14 @@ interface Post {
 }
 
 /** A predicted response, with placeholders for generated values. */
-export interface IntakeResponse {
+export interface PredictedResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface IntakeResponse extends PredictedResponse {
   /** The validator's result; `null` if the body is rejected unread. */
   readonly validation: Validation | null;
   readonly fields: Readonly<Record<string, Reason>>;
@@ -68,7 +71,7 @@ export function predictResponse(post: Post, areas: Areas): IntakeResponse {
   }
   const status = post.isRepeat ? 200 : 202;
   const body = acknowledgementExample(post.isRepeat ? "duplicate" : "accepted", validation.flags);
-  return { ...statusAndHeaders(status, true), body, validation, fields, flags: validation.flags };
+  return { ...statusAndHeaders(status, ip, key), body, validation, fields, flags: validation.flags };
 }
 
 function errorResponse(
@@ -86,18 +89,19 @@ function errorResponse(
     ...(code === "validation_failed" ? { fields } : {}),
     ...(details.length === 0 ? {} : { detail: details.join(". ") }),
   };
-  return { ...statusAndHeaders(errors[code].status, !isUnread), body, validation, fields, flags: [] };
+  const rates = isUnread ? [ip] : [ip, key];
+  return { ...statusAndHeaders(errors[code].status, ...rates), body, validation, fields, flags: [] };
 }
 
-/** Builds the status and headers; with `isAuthenticated`, the headers include the key's limit. */
-function statusAndHeaders(status: number, isAuthenticated: boolean) {
+/** Builds the status and the headers, which report the limits that are checked before the response. */
+export function statusAndHeaders(status: number, ...rates: readonly Pick<RateLimitState, "name" | "rate">[]) {
   return {
     status,
     reason: reasonPhrases[status] as string,
     headers: {
       "Content-Type": "application/json",
       "Cache-Control": "no-store",
-      ...(isAuthenticated ? initialRateHeaders(ip, key) : initialRateHeaders(ip)),
+      ...initialRateHeaders(...rates),
       "X-Request-Id": placeholders.requestId,
     },
   };

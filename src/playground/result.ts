@@ -4,7 +4,7 @@
 
 import { type FieldName, fields, type Reason } from "../contract/fields.ts";
 import { formatCents, formatCount, limits } from "../contract/limits.ts";
-import { type IntakeResponse, placeholderValues } from "./response.ts";
+import { type IntakeResponse, placeholderValues, type PredictedResponse } from "./response.ts";
 import { compare, type ComparedField, type Piece } from "./compare.ts";
 import { byId, fill, make, withCode } from "./dom.ts";
 
@@ -79,15 +79,22 @@ export function show(
   { findings, goTo }: { findings: readonly Finding[]; goTo: (finding: Finding) => void },
 ): void {
   const { kind, title, text } = statusMessage(response);
-  // Screen readers must not announce an unchanged status again.
-  if (statusLine.textContent !== `${title} ${text}`) {
-    statusLine.className = `status stuck ${kind}`;
-    fill(statusLine, make("strong", {}, title), " ", text);
-  }
+  showStatus(kind, title, text);
   fill(list, ...findings.map((finding) => findingItem(finding, goTo)));
   const valid = response.validation?.kind === "valid" && response.status < 300 ? response.validation : null;
   if (valid === null) fill(table);
   else fill(table, make("h3", {}, "As it would be stored"), comparisonTable(compare(body, valid)));
+  showResponse(response);
+}
+
+/** Shows the status line. Screen readers do not announce an unchanged status again. */
+export function showStatus(kind: string, title: string, text: string): void {
+  if (statusLine.textContent === `${title} ${text}`) return;
+  statusLine.className = `status stuck ${kind}`;
+  fill(statusLine, make("strong", {}, title), " ", text);
+}
+
+export function showResponse(response: PredictedResponse): void {
   fill(responsePane, ...responseNodes(response));
 }
 
@@ -148,7 +155,7 @@ function pieces(pieces: readonly Piece[], tag: "same" | "del" | "ins"): HTMLElem
   );
 }
 
-function responseNodes({ status, reason, headers, body }: IntakeResponse): (Node | string)[] {
+function responseNodes({ status, reason, headers, body }: PredictedResponse): (Node | string)[] {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`).join("");
   const text = `${lines}\n${JSON.stringify(body, null, 2)}`;
   const nodes: (Node | string)[] = [make("b", {}, `HTTP/1.1 ${status} ${reason}`), "\n"];

@@ -6,8 +6,10 @@ import { formsBrief } from "../documents/forms_brief.ts";
 import { type BaseUrls, openapi } from "../documents/openapi.ts";
 import { versionOf } from "../http/cached_response.ts";
 import copyButtons from "../documents/copy_buttons.json" with { type: "json" };
-import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 import bundle from "../playground/bundle.json" with { type: "json" };
+import formsBundle from "../playground/forms_bundle.json" with { type: "json" };
+import { formsPlaygroundPage } from "../playground/forms_page.ts";
+import { briefPage, icon, playgroundPage } from "../playground/page.ts";
 
 /** The values that the documents contain. */
 export interface DocumentValues {
@@ -21,6 +23,7 @@ export function documentText(name: DocumentName, { urls, contactEmail }: Documen
   const versions = () => ({
     script: versionOf(script),
     copyScript: versionOf(copyScript),
+    formsScript: versionOf(formsBundle.script),
     style: versionOf(style),
     icon: versionOf(icon),
   });
@@ -43,6 +46,10 @@ export function documentText(name: DocumentName, { urls, contactEmail }: Documen
     copyScript: () => copyScript,
     style: () => style,
     icon: () => icon,
+    formsPlayground: () => formsPlaygroundPage(urls, { versions: versions(), contact: contactEmail }),
+    formsScript: () => formsBundle.script,
+    formsStyle: () => style,
+    formsIcon: () => icon,
   };
   return texts[name]();
 }

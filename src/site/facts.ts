@@ -105,6 +105,7 @@ function addressFacts({ urls }: SiteContent): Facts {
     "brief url": urls.intake + documents.brief.path,
     "forms brief url": urls.forms + documents.formsBrief.path,
     "playground url": urls.intake + documents.playground.path,
+    "forms playground url": urls.forms + documents.formsPlayground.path,
     "curl key check": code("sh", shell.keyCheck),
     "curl lead": code("sh", shell.postLead),
     "curl vocabulary": code("sh", shell.vocabulary),

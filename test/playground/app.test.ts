@@ -14,6 +14,7 @@ import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "../support/lead/bodies.ts";
 import { startBrowser } from "../support/browser/browser.ts";
+import { assertShown } from "../support/browser/shown_response.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { atEnd } from "../support/at_end.ts";
@@ -126,22 +127,7 @@ async function testPage(): Promise<void> {
       const shown = await page.locator("#response").innerText();
       const headers = { "Idempotency-Key": idempotencyKey ?? freshKey() };
       const real = await testEnv.intake({ key: key.text, body: text, headers });
-      const [head = "", json = ""] = shown.split("\n\n", 2);
-      const [statusLine = "", ...lines] = head.split("\n");
-      assert.match(statusLine, new RegExp(`^HTTP/1\\.1 ${real.status} [A-Z]`), name);
-      const framing = ["date", "connection", "keep-alive", "content-length"];
-      const names = lines.map((line) => line.split(":")[0]?.toLowerCase());
-      assert.deepEqual(
-        names.sort(),
-        Object.keys(real.headers).filter((one) => !framing.includes(one)).sort(),
-        name,
-      );
-      const { event_id, received_at, source, request_id } = real.json;
-      const made = { event_id, received_at, source, request_id };
-      const own = JSON.parse(shown.slice(shown.indexOf("\n\n") + 2));
-      assert.deepEqual(Object.keys(own), Object.keys(real.json), name);
-      for (const member of Object.keys(made)) if (member in own) own[member] = real.json[member];
-      assert.deepEqual(own, real.json, name + json);
+      assertShown(shown, real, name);
     }
   });
 

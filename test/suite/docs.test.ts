@@ -157,14 +157,18 @@ for (const name of Object.keys(documents) as DocumentName[]) {
   });
 }
 
-test("GET /api loads its assets by the versions that are served", async () => {
-  const { text } = await testEnv.send(documents.playground.path);
-  const loaded = [...text.matchAll(/(?:src|href)="(\/api\/playground\.[a-z]+\?v=[^"]+)"/g)].map(([, path]) =>
-    path
-  );
-  assert.equal(loaded.length, 3);
-  for (const path of loaded) {
-    assert.match(String((await testEnv.send(String(path))).headers["cache-control"]), /immutable/, path);
+test("GET /api and GET /forms load their assets by the versions that are served", async () => {
+  const asks = {
+    [documents.playground.path]: (path: string) => testEnv.send(path),
+    [documents.formsPlayground.path]: (path: string) => testEnv.sendToForms(path),
+  };
+  for (const [path, ask] of Object.entries(asks)) {
+    const { text } = await ask(path);
+    const loaded = [...text.matchAll(/(?:src|href)="(\/[a-z]+\/playground\.[a-z]+\?v=[^"]+)"/g)];
+    assert.equal(loaded.length, 3);
+    for (const [, asset = ""] of loaded) {
+      assert.match(String((await ask(asset)).headers["cache-control"]), /immutable/, asset);
+    }
   }
 });
 

@@ -328,6 +328,10 @@ const operationIds: Readonly<Record<DocumentName, string>> = {
   copyScript: "getCopyScript",
   icon: "getPlaygroundIcon",
   formsBrief: "getFormsBrief",
+  formsPlayground: "getFormsPlayground",
+  formsScript: "getFormsPlaygroundScript",
+  formsStyle: "getFormsPlaygroundStyle",
+  formsIcon: "getFormsPlaygroundIcon",
 };
 
 export function documentPath(name: DocumentName): Node {
