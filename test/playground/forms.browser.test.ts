@@ -78,8 +78,11 @@ async function testPlayground(): Promise<void> {
   test("the email is shown in a frame that runs no script, and in plain text", async () => {
     await enter("#body", JSON.stringify({ ...formExample, message: "<script>alert(1)</script> Hi" }));
     const frame = page.frameLocator("#mail-html");
-    await frame.locator("div", { hasText: /^<script>alert\(1\)<\/script> Hi$/ }).waitFor();
-    assert.equal(await frame.locator("h1").innerText(), "Grace Hopper");
+    // Attached, because a browser need not lay out a frame that is out of view.
+    await frame.locator("div", { hasText: /^<script>alert\(1\)<\/script> Hi$/ }).waitFor({
+      state: "attached",
+    });
+    assert.equal((await frame.locator("h1").textContent())?.trim(), "Grace Hopper");
     assert.equal(await page.locator("#mail-html").getAttribute("sandbox"), "");
     assert.match(
       await page.locator("#mail-text").textContent() ?? "",
