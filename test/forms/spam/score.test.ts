@@ -118,11 +118,11 @@ test("the reason wording names words of spam", () => {
 
 /** The held messages of each held-out author when the weights were trained; see `test/vectors/forms/README.md`. */
 const measured = {
-  j: { ham: 5, spam: 158 },
+  j: { ham: 5, spam: 159 },
   k: { ham: 4, spam: 147 },
   l: { ham: 2, spam: 145 },
   m: { ham: 3, spam: 81 },
-  r: { ham: 1, spam: 90 },
+  r: { ham: 1, spam: 91 },
   t: { ham: 0, spam: 86 },
 };
 
