@@ -269,8 +269,8 @@ export const bugs: readonly Bug[] = [
     ["operators"],
     [
       "src/forms/handle.ts",
-      "const content = `${form.id}\\n${canonicalFields(posted)}`;",
-      "const content = canonicalFields(posted);",
+      "const content = `${form.id}\\n${canonicalFields(posted, ",
+      "const content = `${canonicalFields(posted, ",
     ],
   ),
   bug("retention a day too short", "content is removed a day early", ["operators"], [

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { crc32 } from "node:zlib";
-import { generateKey, keyFault, keyInText, keySurface, maskKeys } from "../../src/contract/api_key.ts";
+import {
+  generateKey,
+  isSandboxFormsKey,
+  keyFault,
+  keyInText,
+  keySurface,
+  maskKeys,
+} from "../../src/contract/api_key.ts";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -20,6 +27,8 @@ test("a key is its prefix, 32 random characters and a 6-character CRC-32 of both
       assert.equal(key.slice(0, -6), prefix + digits.slice(0, 32));
       assert.equal(valueOf(key.slice(-6)), crc32(key.slice(0, -6)));
       assert.equal(keySurface(key), surface);
+      assert.equal(isSandboxFormsKey(key), surface === "forms" && sandbox);
+      assert.equal(isSandboxFormsKey(key.slice(0, -1)), false);
       assert.match(`key=${key};`, keyInText);
       assert.match(key.slice(0, -1), keyInText, "a truncated key is still a secret");
     }
