@@ -105,7 +105,7 @@ ${meaningList(formKeyCheck)}</section>`;
 
 const unknowns: readonly Markup[] = [
   markup`<b>Repeats</b>: the same fields in the same form within 10 minutes get 200 <code>duplicate</code>.`,
-  markup`<b>Corrections</b>: the score learns from the operator's and the customer's, which change it.`,
+  markup`<b>Corrections</b>: what the operator and the customer release or dismiss changes the score.`,
   markup`<b>Other senders</b>: the same text from several of them raises the score.`,
   markup`<b>The form's settings</b>: its threshold and blocked words, unless you enter them here.`,
 ];
