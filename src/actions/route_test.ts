@@ -63,7 +63,7 @@ export async function testRoutes(request: TestRequest, parts: RouteTestParts): P
   const event = request.event ?? sampleEvent(request, parts.nowMs());
   const { tenant } = routes;
   if (request.isDryRun) {
-    // Only posts before the event are found, so that the preview names those that the recipients were told.
+    // Only posts before the event are found, so that the preview names the same ones as what was sent.
     const earlier = request.event === null ? noEarlierPosts : await parts.earlierPosts(event.eventId);
     const previews = await Promise.all(routes.routes.map(async (route) => {
       const sending = {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { documents } from "../../src/documents/published.ts";
 import { type Example, failureExamples, flagExamples, leadExamples } from "../../src/documents/examples.ts";
 import { keyCheck } from "../../src/documents/guidance.ts";
@@ -13,6 +13,7 @@ import { freshKey, TestEnv } from "../support/test_env.ts";
 import areaTerms from "../vectors/areas.json" with { type: "json" };
 import vectors from "../vectors/lead.json" with { type: "json" };
 import { body as generatedBody } from "../support/lead/bodies.ts";
+import { WatchedPages } from "../support/browser/watched_pages.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { assertShown } from "../support/browser/shown_response.ts";
 import { faultsOfAccess } from "../support/browser/access.ts";
@@ -30,20 +31,11 @@ async function testPage(): Promise<void> {
   const browser: Browser = await startBrowser();
   atEnd(() => browser.close());
 
-  /** The pages' requests, console messages and errors. */
-  const requests: Request[] = [];
-  const complaints: string[] = [];
+  const pages = new WatchedPages(browser);
+  const { requests, complaints } = pages;
 
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    context.setDefaultTimeout(60_000);
-    const page = await context.newPage();
-    page.on("request", (request) => requests.push(request));
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-    });
-    await page.goto(server.url + documents.playground.path);
+    const page = await pages.open(server.url + documents.playground.path, options);
     if (options.javaScriptEnabled !== false) await page.locator("#areas .term").first().waitFor();
     return page;
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BrowserContextOptions, Page, Request } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { formExample, honeypotName, spamModelPath } from "../../src/contract/forms.ts";
 import { documents } from "../../src/documents/published.ts";
 import { formKeyCheck } from "../../src/documents/guidance.ts";
@@ -11,6 +11,7 @@ import { faultsOfAccess } from "../support/browser/access.ts";
 import { startBrowser } from "../support/browser/browser.ts";
 import { faintTexts } from "../support/browser/contrast.ts";
 import { faultsOfLook } from "../support/browser/look.ts";
+import { WatchedPages } from "../support/browser/watched_pages.ts";
 import { assertShown } from "../support/browser/shown_response.ts";
 import { ctl } from "../support/server.ts";
 import { TestEnv, visitor } from "../support/test_env.ts";
@@ -26,19 +27,11 @@ async function testPlayground(): Promise<void> {
   const form = await testEnv.form({ tenant: key.tenant, ...formOptions });
   const browser = await startBrowser();
   atEnd(() => browser.close());
-  const requests: Request[] = [];
-  const complaints: string[] = [];
+  const pages = new WatchedPages(browser);
+  const { requests, complaints } = pages;
 
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    context.setDefaultTimeout(60_000);
-    const page = await context.newPage();
-    page.on("request", (request) => requests.push(request));
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-    });
-    await page.goto(server.urls.forms + documents.formsPlayground.path);
+    const page = await pages.open(server.urls.forms + documents.formsPlayground.path, options);
     await page.locator("#response b").waitFor();
     return page;
   }
@@ -56,8 +49,18 @@ async function testPlayground(): Promise<void> {
       ...await page.locator("#example option").evaluateAll((all) =>
         all.map((option) => (option as HTMLOptionElement).value).filter((value) => value !== "")
       ),
-      ...["", "{}", "[]", '"text"', "name=Grace", '{"name":', '{"name":"A","email":"b",}', "\ufeff{}", "\0"],
-      ...['{"name":0,"email":false}', '{"name":"\\u0000","email":" "}', '{"form_key":[],"NAME":"A"}'],
+      "",
+      "{}",
+      "[]",
+      '"text"',
+      "name=Grace",
+      '{"name":',
+      '{"name":"A","email":"b",}',
+      "\ufeff{}",
+      "\0",
+      '{"name":0,"email":false}',
+      '{"name":"\\u0000","email":" "}',
+      '{"form_key":[],"NAME":"A"}',
       '{"email":"\\ud800","name":"A","name":{}}',
       `{"name":"A","email":"b","message":"${"é".repeat(32_749)}x"}`,
       `{"name":"A","email":"b","message":"${"é".repeat(32_749)}xx"}`,
