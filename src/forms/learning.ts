@@ -2,7 +2,7 @@
 
 import { readFields } from "./fields.ts";
 import { explainScore, type Share } from "./spam/explain.ts";
-import { labelFeatures } from "./spam/lessons.ts";
+import { labelFeatures } from "./spam/label_features.ts";
 import type { Lessons } from "./spam/model.ts";
 import type { Submission } from "./spam/parse.ts";
 
