@@ -15,16 +15,19 @@ select unnest(array[
   'patio', 'plumbing', 'pool', 'porch', 'roof', 'siding', 'solar', 'stairs', 'walls', 'whole home', 'windows'
 ]), 'confirmed';
 
--- Terms that callers sent but the vocabulary lacks. Insert-only, so that commits do not contend for a row; aggregated
--- by fold_counts.
-create table unknown_area_seen (
+-- The terms that callers sent but the vocabulary lacks, counted after the commit (functions/unknown_area.sql).
+create table unknown_area (
   tenant_id int not null,
-  term text not null,
+  -- '' counts the leads whose terms exceeded the number of new terms that are kept for a key and day.
+  term text collate "C" not null,
   count bigint not null,
   first_at timestamptz not null,
-  last_at timestamptz not null
+  last_at timestamptz not null,
+  -- The key that sent the term first.
+  key_id int not null,
+  primary key (term, tenant_id)
 );
-create view unknown_area as
-  select tenant_id, term, sum(count)::bigint as count, min(first_at) as first_at, max(last_at) as last_at
-  from unknown_area_seen
-  group by tenant_id, term;
+-- Finds a key's new terms of a day.
+create index unknown_area_key on unknown_area (key_id, first_at);
+-- Finds a tenant's terms that only expired leads used.
+create index unknown_area_last_at on unknown_area (tenant_id, last_at);

@@ -39,10 +39,10 @@ create index hour_total_key on hour_total (key_id, hour);
 -- The hours that hour_total covers, including those without an event.
 create table hour_rolled (
   hour timestamptz primary key,
-  rolled_at timestamptz not null,
-  -- Whether all events of the hour are settled, so that the totals no longer change.
-  is_final boolean not null
+  -- When the hour should be rolled up again; null if all its events are settled, so that the totals no longer change.
+  again_at timestamptz
 );
+create index hour_rolled_again on hour_rolled (again_at) where again_at is not null;
 
 -- One row per minute and process: counts since the previous sample, and current values.
 create table minute_sample (

@@ -110,8 +110,8 @@ grant select (
 
 -- effects_of and route_states return parts of the routes, which the service cannot read directly.
 grant execute on function
-  service_clock, event_id_at, search_block, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
-  accept, claim_outbox, settle_outbox, beat, trim_heartbeat,
+  service_clock, event_id_at, event_id_time, search_block, hour_figures, is_unreviewed, due_tenants, delivery_status, pauses, oldest_waiting,
+  accept, claim_outbox, settle_outbox, limit_waits, beat, trim_heartbeat,
   add_refusals, add_duplicates, add_posts, add_minute_sample,
   fold_counts, roll_up_hours, expire_content, expire_posts, fill_search_entry,
   forget_tombstones, wake_waiting_events,

@@ -1,7 +1,7 @@
 -- Stores a batch of posts in one transaction and returns each one's outcome.
 --
--- Each call is one transaction. It checks that the key is active, detects duplicates, and inserts the event, outbox row,
--- campaign charge and unknown term. For a form submission it also inserts the verdict; a held submission gets no outbox
+-- Each call is one transaction. It checks that the key is active, detects duplicates, and inserts the event, outbox row
+-- and campaign charge. For a form submission it also inserts the verdict; a held submission gets no outbox
 -- row. Each statement sees what was committed before it started (READ COMMITTED): after "insert … on conflict do nothing"
 -- has waited for a concurrent insert, the next statement reads that event.
 --
@@ -32,7 +32,6 @@ create or replace function accept(
   p_extra text,
   p_raw text,
   p_cost_cents text,
-  p_unknown_area text,
   p_window_hours int,
   p_node text default '',          -- the committing process, which ignores its own NOTIFY
   p_form_id text default '',       -- this and the next six are null for a lead
@@ -71,7 +70,6 @@ declare
   v_extra text[] := string_to_array(p_extra, p_separator, v_null);
   v_raw text[] := string_to_array(p_raw, p_separator, v_null);
   v_cost_cents int[] := string_to_array(p_cost_cents, p_separator, v_null)::int[];
-  v_unknown_area text[] := string_to_array(p_unknown_area, p_separator, v_null);
   v_form_id int[] := string_to_array(p_form_id, p_separator, v_null)::int[];
   v_verdict text[] := string_to_array(p_verdict, p_separator, v_null);
   v_score int[] := string_to_array(p_score, p_separator, v_null)::int[];
@@ -127,6 +125,8 @@ begin
       cross join lateral string_to_table(c.contacts, E'\n') as t (contact)
       join tombstone as s on s.digest = tombstone_digest(t.contact)
       where statement_timestamp() - make_interval(secs => c.age_ms / 1000.0) <= s.posted_until
+        -- Otherwise, the clock was set back since the erasure, and the post is a new lead.
+        and s.posted_until <= statement_timestamp() + interval '1 minute'
     );
   end if;
 
@@ -134,7 +134,8 @@ begin
   v_id_prefix := event_id_at(v_now);
   v_received_at := to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
-  -- An event whose content window has expired loses its digest.
+  -- An event whose content window has expired loses its digest, and so does one that is further in the future than the
+  -- window is long: it was accepted before the clock was set back, and might make new posts duplicates for years.
   if v_space && array['c', 'C'] then
     update event as e set dedupe_digest = null
     from (
@@ -142,11 +143,14 @@ begin
       from unnest(v_key_id, v_space, v_digest) as b (key_id, space, digest)
       join api_key as k on k.id = b.key_id
       join event as e on e.tenant_id = k.tenant_id and e.dedupe_space = b.space::"char" and e.dedupe_digest = b.digest
-      where b.space in ('c', 'C') and e.received_at <= v_now - case b.space
+      cross join lateral (
         -- At least the published windows, whatever the caller passes.
-        when 'c' then make_interval(hours => greatest(p_window_hours, 24))
-        else make_interval(mins => greatest(p_form_window_minutes, 10))
-      end
+        select case b.space
+          when 'c' then make_interval(hours => greatest(p_window_hours, 24))
+          else make_interval(mins => greatest(p_form_window_minutes, 10))
+        end
+      ) as w (size)
+      where b.space in ('c', 'C') and (e.received_at <= v_now - w.size or e.received_at > v_now + w.size)
       order by e.tenant_id, e.dedupe_digest
       for update of e
     ) as expired
@@ -213,15 +217,6 @@ begin
       join api_key as k on k.id = v_key_id[w.ord]
       where k.campaign_id is not null and v_cost_cents[w.ord] is not null
       group by k.campaign_id;
-    end if;
-
-    if array_remove(v_unknown_area, null) <> '{}' then
-      insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
-      select k.tenant_id, v_unknown_area[w.ord], count(*), v_now, v_now
-      from unnest(v_accepted_ord) as w (ord)
-      join api_key as k on k.id = v_key_id[w.ord]
-      where v_unknown_area[w.ord] is not null
-      group by k.tenant_id, v_unknown_area[w.ord];
     end if;
 
     -- A hint to other processes, only once per batch, because NOTIFY takes a server-wide lock at commit.

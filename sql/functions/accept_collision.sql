@@ -65,10 +65,6 @@ begin
     insert into campaign_charge (campaign_id, cents)
     values (v_key.campaign_id, (v_one.lead ->> 'cost_cents')::lead_cost_cents);
   end if;
-  if v_kind = 'lead' and 'project_area_unknown' = any (v_one.flags) then
-    insert into unknown_area_seen (tenant_id, term, count, first_at, last_at)
-    values (v_key.tenant_id, v_one.lead ->> 'project_area', 1, v_now, v_now);
-  end if;
 
   update collision as c
   set settled_at = v_now, accepted_event_id = v_id, lead = null, extra = null, raw = null, request_id = null,

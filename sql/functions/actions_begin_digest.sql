@@ -41,6 +41,10 @@ begin
   where t.digest_at is not null and t.disabled_at is null and not t.sandbox
     and not exists (select from actions.digest as d where d.tenant_id = t.id and d.route_id = r.id)
   on conflict do nothing;
+  -- The clock was set back since these digests were sent; the next ones may cover some hours again.
+  update actions.digest as d set due_at = x.due_at, covered_until = date_trunc('hour', x.due_at, 'UTC')
+  from tenant as t cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
+  where t.id = d.tenant_id and d.due_at > v_now;
 
   select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, t.digest_actions, r.address,
     exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
@@ -50,8 +54,9 @@ begin
   join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
   cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
   where x.due_at > d.due_at and not actions.is_paused(t, 'email')
-    and (d.lease is null or d.lease_until <= v_now)
-    and (d.next_at <= v_now or d.trying_at is distinct from x.due_at)
+    -- A lease or pause that ends later than any can began before the clock was set back.
+    and (d.lease is null or d.lease_until not between v_now and v_now + make_interval(secs => 2 * p_lease_ms / 1000.0))
+    and (d.next_at not between v_now and v_now + interval '1 hour' or d.trying_at is distinct from x.due_at)
     and (
       v_now >= x.due_at + interval '15 minutes'
       or exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour')

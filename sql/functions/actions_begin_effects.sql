@@ -73,7 +73,12 @@ begin
     set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + excluded.attempts,
       -- The reason belongs to the stored response, if there is one.
       reason = case when e.settled_at is null then coalesce(excluded.reason, e.reason) else e.reason end
-    where not e.is_done and (e.lease is null or e.lease_until <= v_now) and not e.is_refused;
+    where not e.is_done and not e.is_refused
+      -- A lease that ends later than any can was taken before the clock was set back.
+      and (
+        e.lease is null or e.lease_until <= v_now
+        or e.lease_until > v_now + make_interval(secs => 2 * greatest(p_lease_ms, p_recipe_lease_ms) / 1000.0)
+      );
 
   -- Reads the routes again: a concurrently added route has no effect yet, and the lease of a removed route expires.
   -- Rejected: an array of the routes, which took 30 % more processor time.

@@ -21,6 +21,6 @@ as $$
     order by k.id
     for no key update of k
   )
-  update api_key as k set last_used_at = greatest(k.last_used_at, least(u.used_at, service_clock()))
+  update api_key as k set last_used_at = least(greatest(k.last_used_at, u.used_at), service_clock())
   from used as u where k.id = u.id;
 $$;

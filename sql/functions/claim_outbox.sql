@@ -1,13 +1,14 @@
 -- Claims due outbox rows under a lease, tenant by tenant, and returns what to send.
 --
 -- If a row's lease has expired, its process died: the attempt is recorded as lost and counts; after the last attempt,
--- the event becomes a dead letter. A pending row whose attempts exceed a lowered maximum is sent once more.
+-- the event becomes a dead letter. A lease that ends later than any can was taken before the clock was set back: it is
+-- shortened to end as if it began now, because the event may be being sent. A pending row whose attempts exceed a lowered maximum is sent once more.
 --
 -- Claims no rows of a paused tenant or of a live one without a route, because they would be due again at once. Never
 -- returns an event without content.
 --
 -- p_floor: no row of the tenant is due before this time, as far as the caller knows; without it, a scan reads dead
--- index entries that a long transaction retains. p_settled: the result of settle_outbox, so that settle_outbox runs first
+-- index entries that a long transaction retains. It is at least ten seconds ago, unless the clock was set back. p_settled: the result of settle_outbox, so that settle_outbox runs first
 -- in the same statement.
 --
 -- Uses "coalesce" and no bitmap scans, because statistics taken while nearly all rows were leased would make the planner
@@ -37,22 +38,30 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
+  v_lease_until timestamptz := v_now + make_interval(secs => p_lease_ms / 1000.0);
 begin
   perform ensure_synchronous_commit();
   return query
-  with due as materialized (
+  with found as materialized (
     select o.*, n.slug
     from unnest(p_tenant_id, p_floor::timestamptz[], p_limit) as t (id, since, size)
     join tenant as n on n.id = t.id and n.is_delivering
     cross join lateral (
-      select o.ctid as place, o.event_id, o.tenant_id, o.due_at, o.lease, o.made, o.spent
+      select o.ctid as place, o.event_id, o.tenant_id, o.due_at, o.lease, o.lease_until, o.made, o.spent
       from outbox as o
-      where o.tenant_id = t.id and o.due_at >= t.since and o.due_at <= v_now
-        and coalesce(o.lease_until <= v_now, true)
+      where o.tenant_id = t.id and o.due_at >= least(t.since, v_now - interval '10 seconds') and o.due_at <= v_now
+        and coalesce(o.lease_until <= v_now or o.lease_until > v_lease_until + (v_lease_until - v_now), true)
       order by o.due_at, o.event_id
       limit t.size
       for update skip locked
     ) as o
+  ),
+  shortened as (
+    update outbox as o set lease_until = v_lease_until
+    from found as f where o.ctid = f.place and f.lease_until > v_now
+  ),
+  due as (
+    select f.* from found as f where coalesce(f.lease_until <= v_now, true)
   ),
   lost as (
     insert into attempt (event_id, number, at, outcome, spent)
@@ -76,7 +85,7 @@ begin
   ),
   claimed as (
     update outbox as o
-    set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
+    set lease = p_lease, lease_until = v_lease_until,
       made = o.made + 1, spent = o.spent + 1
     from due as d
     where o.ctid = d.place and (d.lease is null or d.spent < p_attempts_max)

@@ -23,7 +23,7 @@ begin
       return 'changed_meanwhile';
     end if;
     -- Also limits the length, because terms in leads have passed that check.
-    if not exists (select from unknown_area_seen as u where u.term = p_area) then
+    if p_area = '' or not exists (select from unknown_area as u where u.term = p_area collate "C") then
       return 'not_found';
     end if;
     insert into area (area, status) values (p_area, p_status) on conflict do nothing;
@@ -34,8 +34,8 @@ begin
     return 'unchanged';
   elsif v_before = 'retired'
     and not exists (
-      select from unknown_area_seen as u
-      where u.term = p_area and (lower(p_area) = lower(v_area) or v_area ~ '[^ -~]')
+      select from unknown_area as u
+      where u.term = p_area collate "C" and (lower(p_area) = lower(v_area) or v_area ~ '[^ -~]')
     )
   then
     return 'not_found';

@@ -1,8 +1,8 @@
--- Returns the tenants with due rows, except those whose rows are not claimed (tenant.is_delivering). p_floor is as in
--- claim_outbox; tenants without one are scanned from the start.
+-- Returns the tenants with due rows, except those whose rows are not claimed (tenant.is_delivering). p_floor and
+-- p_lease_ms are as in claim_outbox; tenants without a floor are scanned from the start.
 --
 -- Uses "limit 1" instead of "exists", which the planner would turn into a hash join over all pending rows.
-create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}')
+create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}', p_lease_ms int default 60000)
 returns table (tenant_id int)
 language plpgsql
 set enable_seqscan = off
@@ -19,8 +19,9 @@ begin
   left join unnest(p_tenant_id, p_floor::timestamptz[]) as f (id, since) on f.id = t.id
   cross join lateral (
     select from outbox as o
-    where o.tenant_id = t.id and o.due_at >= coalesce(f.since, '-infinity') and o.due_at <= v_now
-      and coalesce(o.lease_until <= v_now, true)
+    where o.tenant_id = t.id and o.due_at >= least(coalesce(f.since, '-infinity'), v_now - interval '10 seconds')
+      and o.due_at <= v_now
+      and coalesce(o.lease_until <= v_now or o.lease_until > v_now + make_interval(secs => 2 * p_lease_ms / 1000.0), true)
     order by o.due_at limit 1
   ) as due
   where t.is_delivering;

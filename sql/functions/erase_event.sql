@@ -94,8 +94,11 @@ begin
   -- If the event was accepted from a collision, that collision contains the digest of the content.
   perform remove_collisions(array(select c.id from collision as c where c.accepted_event_id = p_event_id));
 
-  if v_event.kind = 'lead' and 'project_area_unknown' = any (v_event.flags) then
-    perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area');
+  if 'project_area_unknown' = any (v_event.flags) then
+    -- As in remove_content: the term is counted when the event is indexed.
+    perform pg_advisory_xact_lock_shared(4, 0);
+    perform forget_unknown_area(v_event.tenant_id, v_event.lead ->> 'project_area')
+    from search_entry as s where s.ref = p_event_id;
   end if;
 
   perform remove_content(array[p_event_id], 'erasure');

@@ -18,6 +18,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
+  v_retry constant interval := interval '1 hour';
   v_examined int := 0;
   v_removed int := 0;
   v_ids text[];
@@ -35,9 +36,14 @@ begin
   into v_ids, v_due
   from (
     select l.event_id, l.event_id < event_id_at(v_now - make_interval(days => t.retention_days)) as is_due
-    from retention_deferred as l join tenant as t on t.id = l.tenant_id
-    where l.retry_at <= v_now
-    order by l.retry_at limit (p_limit + 1) / 2
+    from (
+      (select * from retention_deferred where retry_at <= v_now order by retry_at limit (p_limit + 1) / 2)
+      union all
+      -- From before the clock was set back.
+      (select * from retention_deferred where retry_at > v_now + v_retry order by retry_at desc limit (p_limit + 1) / 2)
+      limit (p_limit + 1) / 2
+    ) as l
+    join tenant as t on t.id = l.tenant_id
   ) as l;
   if v_ids <> '{}' then
     v_removed_ids := expire_events(v_due);
@@ -46,12 +52,13 @@ begin
     delete from retention_deferred as l
     where l.event_id = any (v_ids)
       and exists (select from event as e where e.event_id = l.event_id and e.removed_at is not null);
-    update retention_deferred as l set retry_at = v_now + interval '1 hour' where l.event_id = any (v_ids);
+    update retention_deferred as l set retry_at = v_now + v_retry where l.event_id = any (v_ids);
   end if;
 
   for v_key in
     select k.id, t.id as tenant_id, event_id_at(v_now - make_interval(days => t.retention_days)) as until_id,
-      coalesce(c.after_id, '') as after_id
+      -- A position in the future was reached before the clock was set back.
+      case when c.after_id < event_id_at(v_now - make_interval(days => t.retention_days)) then c.after_id else '' end as after_id
     from tenant as t
     join api_key as k on k.tenant_id = t.id
     left join retention_cursor as c on c.key_id = k.id
@@ -72,7 +79,7 @@ begin
     v_examined := v_examined + cardinality(v_ids);
     v_removed := v_removed + cardinality(v_removed_ids);
     insert into retention_deferred (event_id, tenant_id, retry_at)
-    select e.event_id, e.tenant_id, v_now + interval '1 hour'
+    select e.event_id, e.tenant_id, v_now + v_retry
     from event as e where e.event_id = any (v_ids) and e.removed_at is null
     on conflict do nothing;
     insert into retention_cursor (key_id, after_id, examined_at)
@@ -82,8 +89,18 @@ begin
 
   -- Deletes terms that only expired leads used.
   if v_examined < p_limit then
-    delete from unknown_area_seen as u using tenant as t
-    where t.id = u.tenant_id and u.last_at < v_now - make_interval(days => t.retention_days);
+    delete from unknown_area as u
+    where u.ctid = any (array(
+      select o.ctid
+      from tenant as t
+      cross join lateral (
+        select o.ctid from unknown_area as o
+        where o.tenant_id = t.id and o.last_at < v_now - make_interval(days => t.retention_days)
+        limit p_limit
+      ) as o
+      where t.retention_days is not null
+      limit p_limit
+    ));
   end if;
   return query select v_examined, v_removed;
 end

@@ -1,5 +1,5 @@
--- Indexes the events and collisions of up to p_limit batches from search_todo, in one transaction, so that each is in one
--- of the two tables. Returns how many batches; null while another process is indexing, unless p_waits: then it waits,
+-- Indexes the events and collisions of up to p_limit batches from search_todo and counts their unknown terms, in one
+-- transaction, so that each is in one of the two tables. Returns how many batches; null while another process is indexing, unless p_waits: then it waits,
 -- so that all that was committed before the call is indexed. remove_content takes the same lock first, so that removed
 -- content is not indexed again.
 create or replace function fill_search_entry(p_limit int, p_waits boolean default false) returns int
@@ -13,6 +13,7 @@ set jit = off
 as $$
 declare
   v_starts text[];
+  v_indexed text[];
 begin
   if p_waits then
     perform pg_advisory_xact_lock(4, 0);
@@ -28,16 +29,20 @@ begin
 
   -- If two batches have the same prefix, one may have been indexed before the other committed. "offset 0" makes the
   -- planner use the index for each batch; otherwise it would scan all rows for each.
-  delete from search_entry as c
-  where c.ref = any (array(
-    select f.ref
-    from unnest(v_starts) as s (id_start)
-    cross join lateral (
-      select f.ref from search_entry as f
-      where f.ref >= s.id_start collate "C" and f.ref < s.id_start || 'g' collate "C"
-      offset 0
-    ) as f
-  ));
+  with removed as (
+    delete from search_entry as c
+    where c.ref = any (array(
+      select f.ref
+      from unnest(v_starts) as s (id_start)
+      cross join lateral (
+        select f.ref from search_entry as f
+        where f.ref >= s.id_start collate "C" and f.ref < s.id_start || 'g' collate "C"
+        offset 0
+      ) as f
+    ))
+    returning c.ref
+  )
+  select coalesce(array_agg(r.ref), '{}') into v_indexed from removed as r;
 
   insert into search_entry (
     ref, phone, email, last_name, full_name, external_id, idempotency_key, request_id
@@ -63,6 +68,18 @@ begin
   cross join lateral json_to_record(coalesce(e.lead, '{}'))
     as l (phone text, email text, first_name text, last_name text, external_id text)
   order by e.ref;
+
+  perform count_unknown_areas(array(
+    select e.event_id
+    from (select distinct s.id_start from unnest(v_starts) as s (id_start)) as s
+    cross join lateral (
+      select e.event_id from event as e
+      where e.event_id >= s.id_start collate "C" and e.event_id < s.id_start || 'g' collate "C"
+        and e.flags @> '{project_area_unknown}' and e.lead is not null
+      offset 0
+    ) as e
+    where e.event_id <> all (v_indexed)
+  ));
   return cardinality(v_starts);
 end
 $$;

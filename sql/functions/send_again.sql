@@ -77,7 +77,7 @@ begin
   on conflict do nothing;
 
   -- The hour of an event that was marked as done may be final, without the event among the delivered ones.
-  update hour_rolled as h set is_final = false
+  update hour_rolled as h set again_at = service_clock()
   where h.hour = date_trunc('hour', v_event.received_at, 'UTC')
     and exists (select from attempt as a where a.event_id = p_event_id and a.outcome = 'marked');
   insert into outbox (event_id, tenant_id, due_at, made, sent_before, is_replay, reason)

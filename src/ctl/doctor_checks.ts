@@ -13,7 +13,7 @@ import type { Environment } from "#src/settings/reader.ts";
 import { publicSurfaces } from "#src/settings/surface_names.ts";
 import { parseDatabaseUrl } from "#src/store/address.ts";
 import { classifyStoreFailure, describeStoreFailure } from "#src/store/failure.ts";
-import type { ServerFacts } from "#src/store/operator/server_facts.ts";
+import { readClocks, type ServerFacts } from "#src/store/operator/server_facts.ts";
 import { pauseSubject, readPauses, resumeCommand } from "#src/store/operator/pauses.ts";
 import {
   readRouteStates,
@@ -333,6 +333,32 @@ async function grants(_: ServerFacts, pool: Pool): Promise<Finding[]> {
     : [ok("lead_service and lead_actions have exactly the rights in sql/grants.sql")];
 }
 
+// As the alert ClockSkew.
+const clockOffsetMsMax = 2_000;
+const runbookClock = "check timedatectl on both machines; docs/runbook.md#clockskew";
+
+async function clocks(_: ServerFacts, pool: Pool, { database }: CheckInput): Promise<Finding[]> {
+  if (database?.name !== "DATABASE_URL") return [needsServiceDatabase];
+  const { offsetMs, aheadMs } = await readClocks(pool);
+  const seconds = (ms: number) =>
+    `${(Math.abs(ms) / 1_000).toLocaleString("en-US", { maximumFractionDigits: 0 })} s`;
+  const findings = [
+    ...(Math.abs(offsetMs) <= clockOffsetMsMax ? [] : [
+      failure(
+        `the database's clock is ${seconds(offsetMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`,
+        runbookClock,
+      ),
+    ]),
+    ...(aheadMs <= clockOffsetMsMax ? [] : [
+      warning(
+        `the newest event was accepted ${seconds(aheadMs)} from now: the database's clock was set back`,
+        runbookClock,
+      ),
+    ]),
+  ];
+  return findings.length > 0 ? findings : [ok("the database's clock and this machine's agree")];
+}
+
 // One day between nightly backups, and two hours for the backup itself.
 const backupAgeMaxMs = 26 * 3_600_000;
 const backupFix =
@@ -589,6 +615,7 @@ export const checks: readonly Check[] = [
       actionsDatabase === null ? [] : checkDatabase(actionsDatabase, hasProcessSettings),
   },
   { name: "Durability", run: ifReachable(durability) },
+  { name: "Clocks", run: ifReachable(clocks) },
   { name: "Migrations", run: ifReachable(migrations) },
   { name: "Grants", run: ifReachable(grants) },
   { name: "Backup", run: ifReachable(backup) },

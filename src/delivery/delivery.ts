@@ -7,7 +7,7 @@ import type { Pool } from "../store/pool.ts";
 import type { Primary } from "../store/primary.ts";
 import { Breaker, Prober, type TierStatus } from "./breaker.ts";
 import { DeliveryLoop, type DeliveryObservation } from "./loop.ts";
-import { Sender } from "./send.ts";
+import { retryAfterMsMax, Sender } from "./send.ts";
 
 export interface DeliverySettings {
   /** Identifies this process in notifications. */
@@ -90,6 +90,7 @@ export function startDelivery(settings: DeliverySettings, hooks: DeliveryHooks):
     claim: (requests, settlements) => outbox.claim(requests, settlements),
     settle: (settlements) => outbox.settle(settlements),
     dueTenants: (floors) => outbox.dueTenants(floors),
+    limitWaits: () => outbox.limitWaits(Math.max(settings.backoffCapMs, retryAfterMsMax)),
     send: (eventId, body) => sender.send(eventId, body),
     breaker,
     nowMs: hooks.nowMs,

@@ -96,6 +96,8 @@ interface DeliveryParts {
   ) => Promise<Claimed[]>;
   readonly settle: (settlements: readonly Settlement[]) => Promise<void>;
   readonly dueTenants: (floors: readonly Pick<ClaimRequest, "tenantId" | "floor">[]) => Promise<number[]>;
+  /** Makes events due that wait longer than any may. */
+  readonly limitWaits: () => Promise<void>;
   readonly send: (eventId: string, body: string) => Promise<SendOutcome>;
   readonly breaker: Breaker;
   readonly nowMs: () => number;
@@ -171,6 +173,7 @@ export class DeliveryLoop {
           if (queue.isIdle && !this.#isClaiming) this.#tenants.delete(queue.tenantId);
           else queue.resetFloor();
         }
+        await this.#parts.limitWaits();
       }
       this.wake(await this.#parts.dueTenants([...this.#tenants.values()]));
     } catch (error) {

@@ -259,9 +259,12 @@ function outcomeOf(result: RequestResult, { isSecure }: { readonly isSecure: boo
   };
 }
 
+/** The longest `Retry-After` that is respected. */
+export const retryAfterMsMax = 86_400_000;
+
 /** Converts `Retry-After` in seconds to milliseconds, at most a day, so that no response delays a lead indefinitely. */
 function parseRetryAfter(value: string | null): number {
-  return value !== null && /^\d{1,9}$/.test(value) ? Math.min(Number(value), 86_400) * 1000 : 0;
+  return value !== null && /^\d+$/.test(value) ? Math.min(Number(value) * 1000, retryAfterMsMax) : 0;
 }
 
 /** The tier's error code if it was too busy to start any of the failed effects; no attempt is then recorded. */

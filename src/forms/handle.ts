@@ -137,7 +137,6 @@ export function toEntry(
     costCents: null,
     requestId,
     arrivedAtMs,
-    unknownArea: null,
     submission,
   };
 }

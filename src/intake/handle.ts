@@ -128,7 +128,6 @@ export function toEntry(
     extra,
     raw,
     costCents: lead.cost_cents ?? null,
-    unknownArea: flags.includes("project_area_unknown") ? lead.project_area ?? null : null,
     requestId,
     arrivedAtMs,
     submission: null,

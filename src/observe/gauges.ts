@@ -32,7 +32,7 @@ export function addGauges({ registry }: Meters, parts: GaugeParts): void {
   gauge(definition("lead_store_writable"), () => heartbeat.writable ? 1 : 0);
   gauge(definition("lead_outbox_pending"), () => heartbeat.pending);
   gauge(definition("lead_outbox_dead"), () => heartbeat.dead);
-  gauge(definition("lead_outbox_oldest_pending_age_seconds"), () => oldestPendingAgeSeconds(parts));
+  gauge(definition("lead_outbox_oldest_pending_age_seconds"), () => maintenance.oldestPendingS);
   gauge(definition("lead_collisions_open"), () => maintenance.openCollisions);
   gauge(definition("lead_commit_waiting"), () => committer.waiting);
   addDeliveryGauges(registry, delivery);
@@ -136,17 +136,12 @@ function addDeliveryGauges(registry: Meters["registry"], delivery: Delivery | nu
 
 /** Returns the current values and the counts since the process started. */
 export function readSample(meters: Meters, parts: GaugeParts): Sample {
-  const { heartbeat, delivery } = parts;
+  const { heartbeat, maintenance, delivery } = parts;
   return {
     ...meters.totals(),
     pending: heartbeat.pending,
     dead: heartbeat.dead,
-    oldestPendingS: oldestPendingAgeSeconds(parts),
+    oldestPendingS: maintenance.oldestPendingS,
     breaker: delivery?.tier().state ?? "none",
   };
-}
-
-function oldestPendingAgeSeconds({ maintenance }: GaugeParts): number {
-  const { oldestPendingAt } = maintenance;
-  return oldestPendingAt === null ? 0 : Math.max(0, Date.now() - Date.parse(oldestPendingAt)) / 1_000;
 }

@@ -109,7 +109,7 @@ export async function openStore(config: Config, observe: Observe, meters: Meters
       listener: createCommitListener({ heartbeat, totals, delivery }),
       observe,
     });
-    const maintenance = new Maintenance(pools.jobs);
+    const maintenance = new Maintenance(pools.jobs, nowMs);
     const learning = new SpamLearning(pools.jobs, { isOn: config.formsSpamLearn });
     const status = new StatusReader(pools.jobs, async () => {
       const sources = sourceRows(await readSourceActivity(pools.jobs, { skipsActive: true }));

@@ -69,7 +69,7 @@ async function route(tenantId: number, to: string): Promise<void> {
 async function at(time: string): Promise<void> {
   await sql.unsafe(`create or replace function service_clock() returns timestamptz
     language sql volatile parallel safe as $$ select timestamptz '${time}' $$`);
-  await sql`insert into hour_rolled values (date_trunc('hour', ${time}::timestamptz, 'UTC') - interval '1 hour', now(), true)
+  await sql`insert into hour_rolled values (date_trunc('hour', ${time}::timestamptz, 'UTC') - interval '1 hour', null)
     on conflict do nothing`;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../support/store.ts";
 import { ctl, runCtl } from "../support/server.ts";
-import { accept } from "../support/ctl/event.ts";
+import { accept, ordinaryLead } from "../support/ctl/event.ts";
 
 const { databaseUrl, sql } = await openStore();
 const on = { databaseUrl };
@@ -69,10 +69,15 @@ test("vocabulary unknown lists terms by count and tenant, without those added si
   await ctl(["tenant", "add", "box", "--sandbox"], on);
   const acme = (await ctl(["key", "issue", "acme", "--label", "x"], on)).id;
   const box = (await ctl(["key", "issue", "box", "--label", "x"], on)).id;
-  await accept(sql, acme, { unknownArea: "moat" });
-  for (const _ of [1, 2, 3]) await accept(sql, acme, { unknownArea: "Drawbridge" });
-  await accept(sql, box, { unknownArea: "moat" });
-  await accept(sql, box, { unknownArea: "WINE CELLAR" });
+  const accepted = (keyId: string, area: string) =>
+    accept(sql, keyId, {
+      flags: "project_area_unknown",
+      lead: JSON.stringify({ ...ordinaryLead, project_area: area }),
+    });
+  await accepted(acme, "moat");
+  for (const _ of [1, 2, 3]) await accepted(acme, "Drawbridge");
+  await accepted(box, "moat");
+  await accepted(box, "WINE CELLAR");
 
   const terms = await ctl(["vocabulary", "unknown"], on);
   assert.deepEqual(

@@ -38,9 +38,9 @@ const serviceCalls = words(`
   public.console_dismiss_submission public.console_mark_spam public.console_pause_tenant public.console_release_submission
   public.console_replay_dead public.console_resume_tenant public.console_return_lead public.console_send_again
   public.delivery_status public.due_tenants
-  public.effects_of public.event_id_at public.expire_content public.expire_posts public.fail_checkout public.fill_search_entry
+  public.effects_of public.event_id_at public.event_id_time public.expire_content public.expire_posts public.fail_checkout public.fill_search_entry
   public.fold_counts public.forget_checkouts public.forget_spam_lessons public.forget_tombstones public.held_link public.hour_figures public.is_unreviewed
-  public.learn_spam public.oldest_waiting public.open_checkout public.pauses public.release_held_link
+  public.learn_spam public.limit_waits public.oldest_waiting public.open_checkout public.pauses public.release_held_link
   public.roll_up_hours public.route_states public.search_block public.service_clock
   public.settle_outbox public.trim_heartbeat public.wake_waiting_events`);
 const actionsCalls = words(`
@@ -52,6 +52,7 @@ const readers = [
   "delivery_status",
   "due_tenants",
   "event_id_at",
+  "event_id_time",
   "hour_figures",
   "is_unreviewed",
   "oldest_waiting",
@@ -488,7 +489,7 @@ test("no object in the service's session replaces a table, function, operator or
     asService.unsafe(`select * from public.accept(
       p_separator => '->', p_key_id => '1', p_space => 'k', p_digest => repeat('0', 32), p_content => repeat('0', 32),
       p_idempotency_key => 'x', p_flags => '', p_lead => '{}', p_extra => '', p_raw => 'x', p_cost_cents => '-5',
-      p_unknown_area => '', p_window_hours => 24)`),
+      p_window_hours => 24)`),
     { code: "23514" },
   );
   assert.deepEqual([...await asService`select from pg_temp.audit`], []);

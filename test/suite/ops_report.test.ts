@@ -129,11 +129,11 @@ test("rolled-up counts equal fresh counts and follow later deliveries", async ()
   await testEnv.sql`delete from outbox where tenant_id = ${key.tenant.id}`;
   const now = await rows();
   assert.deepEqual([sum("pending", now), sum("delivered", now)], [0, 5]);
-  await testEnv.sql`update hour_rolled set rolled_at = rolled_at - interval '10 days'`;
+  await testEnv.sql`update hour_rolled set again_at = again_at - interval '10 days'`;
   await rollUp();
   for (const row of await rows()) assert.ok(Math.abs(row.seconds_to_delivery.median - 3_600) < 100);
   const [final] = await testEnv.sql<{ final: boolean }[]>`
-    select bool_and(r.is_final) as final from hour_rolled as r join hour_total as t using (hour) where t.key_id = ${key.id}`;
+    select bool_and(r.again_at is null) as final from hour_rolled as r join hour_total as t using (hour) where t.key_id = ${key.id}`;
   assert.equal(final?.final, true);
 });
 

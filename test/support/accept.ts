@@ -21,7 +21,6 @@ export function acceptEntry(parts: Partial<Entry> = {}): Entry {
     extra: null,
     raw: "{}",
     costCents: null,
-    unknownArea: null,
     submission: null,
     arrivedAtMs: performance.now(),
     ...parts,
@@ -41,7 +40,6 @@ export interface AcceptPost {
   readonly extra?: string | null;
   readonly raw?: string;
   readonly costCents?: number | null;
-  readonly unknownArea?: string | null;
   readonly formId?: number | null;
   readonly verdict?: string;
   readonly score?: number;
@@ -84,7 +82,6 @@ export async function acceptPosts(
         p_extra => ${column(({ extra }) => extra)},
         p_raw => ${column(({ raw }) => raw ?? "{}")},
         p_cost_cents => ${column(({ costCents }) => costCents)},
-        p_unknown_area => ${column(({ unknownArea }) => unknownArea)},
         p_window_hours => ${windowHours},
         p_form_id => ${ofForms(({ formId }) => formId)},
         p_verdict => ${ofForms(({ verdict }) => verdict ?? "clean")},

@@ -46,7 +46,8 @@ const addSpend = {
 const countUnknown = {
   name: "count_unknown",
   text:
-    "insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values ($1, $2, 1, now(), now())",
+    `insert into unknown_area as u (tenant_id, key_id, term, count, first_at, last_at) values ($1, $2, $3, 1, now(), now())
+    on conflict (term, tenant_id) do update set count = u.count + 1, last_at = excluded.last_at`,
 };
 
 /** Half of a SHA-256, as stored in the tables. */

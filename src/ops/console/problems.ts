@@ -136,6 +136,8 @@ export interface StoreFacts {
 // A delivery takes a second; a refused one is retried five times within ten minutes.
 const oldWarnSeconds = 10 * 60;
 const oldBadSeconds = 60 * 60;
+// A larger difference of the clocks is a fault.
+const aheadSeconds = 60;
 const tenantsNamedMax = 5;
 const routesNamedMax = 5;
 const sourcesNamedMax = 5;
@@ -200,6 +202,17 @@ function* storeProblems(facts: StoreFacts, nowMs: number): Generator<Problem> {
       }${
         oldest.reason !== null && markup` (${safeText(oldest.reason)})`
       }. <a href="/leads/${oldest.eventId}">See its attempts</a>.`,
+    };
+  }
+  if (oldest !== null && oldestSeconds < -aheadSeconds) {
+    yield {
+      tone: "bad",
+      text:
+        markup`<strong>The database's clock was set back</strong> or this machine's clock is behind: an event that waits, for ${
+          tenantLink(oldest.tenant)
+        }, was accepted ${
+          formatSeconds(-oldestSeconds)
+        } from now. <a href="/leads/${oldest.eventId}">See its attempts</a>, and check the clocks of both machines.`,
     };
   }
   yield* routeProblems(backlogs);

@@ -40,7 +40,7 @@ export async function vocabularyPage({ parts, tokens, query, clock }: Context): 
 <h2>Unknown terms</h2>
 <p>Values of <code>project_area</code> that callers sent but the vocabulary does not contain. Their leads were accepted and flagged.
 A term that you add is no longer flagged. Its status is <em>confirmed</em>, or <em>proposed</em> while it waits to be
-ratified.</p>
+ratified. Of each key, 1,000 new terms a day are kept; <em>other</em> counts the leads with further ones.</p>
 ${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
 ${
       table(
@@ -88,7 +88,7 @@ function unknownCells(
 ): Markup[] {
   const moreCount = tenants.length - tenantsListedMax;
   return [
-    safeText(term),
+    term === null ? markup`<em>other</em>` : safeText(term),
     markup`${formatCount(count)}`,
     markup`${
       tenants.slice(0, tenantsListedMax).map(({ tenant, count: tenantCount }, index) =>
@@ -96,7 +96,7 @@ function unknownCells(
       )
     }${moreCount > 0 && ` and ${formatCount(moreCount)} more`}`,
     timeElement(lastAt, clock),
-    actionForm(
+    term === null ? markup`` : actionForm(
       { tokens, path: "/vocabulary/add", hidden: { area: term } },
       markup`<span class="row"><button name="status" value="confirmed">Confirm</button><button
  name="status" value="proposed">Propose</button></span>`,

@@ -57,6 +57,8 @@ export interface ClaimRequest {
 }
 
 const deadlineMs = 10_000;
+// 20 µs each.
+const limitedMax = 10_000;
 
 export class OutboxStore {
   readonly #pool: Pool;
@@ -101,9 +103,16 @@ export class OutboxStore {
       deadlineMs,
       (sql) =>
         sql<{ tenant_id: number }[]>`select tenant_id from due_tenants(
-          ${floors.map(({ tenantId }) => tenantId)}, ${floors.map(({ floor }) => floor)})`,
+          ${floors.map(({ tenantId }) => tenantId)}, ${
+          floors.map(({ floor }) => floor)
+        }, ${this.#leaseMs}::int)`,
     );
     return rows.map((row) => row.tenant_id);
+  }
+
+  /** Makes events due that wait longer than `waitMsMax`, because the database's clock was set back. */
+  async limitWaits(waitMsMax: number): Promise<void> {
+    await this.#pool.run(deadlineMs, (sql) => sql`select limit_waits(${waitMsMax}, ${limitedMax})`);
   }
 }
 

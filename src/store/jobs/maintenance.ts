@@ -1,6 +1,6 @@
 /** Aggregates the insert-only counts, makes waiting events due, deletes expired rows, and reads counts for the metrics. */
 
-import { acceptedMs } from "../../contract/event_id.ts";
+import type postgres from "postgres";
 import { limits } from "../../contract/limits.ts";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
@@ -16,45 +16,68 @@ const expiryEveryRuns = 720;
 
 export class Maintenance {
   readonly #pool: Pool;
+  readonly #nowMs: () => number;
   #runs = 0;
-  /** When the oldest waiting event (`oldest_waiting`) was accepted (ISO 8601), as last read; `null` if there was none. */
-  oldestPendingAt: string | null = null;
+  #oldest: { readonly ageS: number; readonly readAtMs: number } | null = null;
+  /** The age of the oldest waiting event (`oldest_waiting`) in seconds; 0 if there was none when it was last read. */
+  get oldestPendingS(): number {
+    return this.#oldest === null ? 0 : this.#oldest.ageS + (this.#nowMs() - this.#oldest.readAtMs) / 1_000;
+  }
   /** The number of unsettled collisions with another person's event, as last read; at most {@linkcode openCollisionsMax}. */
   openCollisions = 0;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, nowMs: () => number) {
     this.#pool = pool;
+    this.#nowMs = nowMs;
   }
 
   pauseMs(): number {
     return intervalMs;
   }
 
+  /** Runs each task in a statement of its own, so that one that fails stops no other, and then throws the first error. */
   async runOnce(): Promise<void> {
-    const row = await queryOne(
-      this.#pool,
-      (sql) =>
-        sql<{ event_id: string | null; open_collisions: number }[]>`
-        select fold_counts(), trim_heartbeat(), forget_tombstones(),
-          (select event_id from oldest_waiting(${oldestLookedMax})) as event_id,
-          (
-            select count(*)::int from (
-              select from collision as c where c.other_person and c.settled_at is null limit ${openCollisionsMax}
-            ) as c
-          ) as open_collisions`,
-    );
-    this.openCollisions = row?.open_collisions ?? 0;
-    const oldest = row?.event_id ?? null;
-    this.oldestPendingAt = oldest === null ? null : new Date(acceptedMs(oldest)).toISOString();
-    await query(this.#pool, (sql) => sql`select wake_waiting_events(${wakingRowsMax})`);
-    if (this.#runs % expiryEveryRuns === 0) await this.#deleteExpiredCheckouts();
+    const isExpiryDue = this.#runs % expiryEveryRuns === 0;
     this.#runs += 1;
+    const tasks = [
+      () => this.#run((sql) => sql`select fold_counts()`),
+      () => this.#run((sql) => sql`select trim_heartbeat()`),
+      () => this.#run((sql) => sql`select forget_tombstones()`),
+      () => this.#run((sql) => sql`select wake_waiting_events(${wakingRowsMax})`),
+      () => this.#readOldest(),
+      () => this.#countCollisions(),
+      ...isExpiryDue
+        ? [
+          () =>
+            this.#run((sql) =>
+              sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`
+            ),
+        ]
+        : [],
+    ];
+    const failures: unknown[] = [];
+    for (const task of tasks) await task().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 
-  async #deleteExpiredCheckouts(): Promise<void> {
-    await query(
+  async #run(statement: (sql: postgres.Sql) => PromiseLike<unknown>): Promise<void> {
+    await query(this.#pool, statement);
+  }
+
+  async #readOldest(): Promise<void> {
+    const row = await queryOne(
       this.#pool,
-      (sql) => sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`,
+      (sql) => sql<{ ageS: number }[]>`select age_seconds as "ageS" from oldest_waiting(${oldestLookedMax})`,
     );
+    this.#oldest = row === null ? null : { ageS: row.ageS, readAtMs: this.#nowMs() };
+  }
+
+  async #countCollisions(): Promise<void> {
+    const row = await queryOne(this.#pool, (sql) =>
+      sql<{ count: number }[]>`
+        select count(*)::int as count from (
+          select from collision as c where c.other_person and c.settled_at is null limit ${openCollisionsMax}
+        ) as c`);
+    this.openCollisions = row?.count ?? 0;
   }
 }

@@ -141,7 +141,8 @@ export class ErasureRun {
   ): Promise<ErasureRun> {
     const row = await queryOne(pool, (sql) =>
       sql<{ start_id: string; rescan_after_id: string }[]>`
-        select event_id_at(service_clock()) as start_id,
+        -- Events from before the clock was set back are further ahead.
+        select greatest(event_id_at(service_clock()), (select max(event_id) from event)) as start_id,
           event_id_at(service_clock() - make_interval(secs => ${batchMsMax / 1_000})) as rescan_after_id,
           note_audit('person.erase_begin', ${subject ?? "a person"})`);
     const { start_id: startId = "", rescan_after_id: rescanAfterId = "" } = row ?? {};

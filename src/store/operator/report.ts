@@ -143,7 +143,7 @@ async function readFigures(pool: Pool, span: ReportSpan): Promise<PeriodFigures[
       with bounds as (select ${idAt(since)} as first, ${idAt(until)} as last),
       hours as materialized (
         select h.hour, greatest(h.hour, ${since}::timestamptz) as since, least(h.hour + interval '1 hour', ${until}::timestamptz) as until,
-          r.hour is not null as is_rolled, coalesce(r.is_final, true) as is_exact
+          r.hour is not null as is_rolled, r.again_at is null as is_exact
         from generate_series(
           greatest(date_trunc('hour', ${since}::timestamptz, 'UTC'), date_trunc('hour', (select min(received_at) from event where event_id = (
             select min(event_id) from event)), 'UTC')),

@@ -67,3 +67,23 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   if (row === undefined) throw new Error("The server returned no row");
   return row;
 }
+
+/** Compares the database's clock with this machine's, and with the newest event. */
+export async function readClocks(
+  pool: Pool,
+): Promise<{
+  /** The database's clock minus this machine's. */
+  readonly offsetMs: number;
+  /** How far the newest event's acceptance is ahead of the database's clock; negative if it is not. */
+  readonly aheadMs: number;
+}> {
+  const startedAtMs = Date.now();
+  const [row] = await pool.run(deadlineMs, (sql) =>
+    sql<{ nowMs: number; aheadMs: number | null }[]>`
+      select c.now_ms as "nowMs", extract(epoch from event_id_time(e.id))::float8 * 1000 - c.now_ms as "aheadMs"
+      from (select extract(epoch from service_clock())::float8 * 1000 as now_ms offset 0) as c,
+        (select max(event_id) as id from event) as e`);
+  if (row === undefined) throw new Error("The server returned no row");
+  // Assumes that the request and the response take equally long.
+  return { offsetMs: row.nowMs - (startedAtMs + Date.now()) / 2, aheadMs: row.aheadMs ?? -Infinity };
+}

@@ -53,7 +53,8 @@ export async function readSourceActivity(
       left join lateral (
         -- Compared as rows; otherwise the planner may scan all events for a key without recent ones.
         select e.received_at from event as e
-        where (e.key_id, e.event_id) >= (k.id, '') and (e.key_id, e.event_id) < (k.id + 1, '')
+        where (e.key_id, e.event_id) >= (k.id, '')
+          and (e.key_id, e.event_id) < (k.id, (select event_id_at(service_clock() + interval '1 hour')))
         order by e.key_id desc, e.event_id desc limit 1
       ) as e on true
       left join lateral (

@@ -7,6 +7,7 @@ import type postgres from "postgres";
 import { foldArea } from "../../lead/place.ts";
 import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
+import { indexNewest } from "../jobs/search_indexer.ts";
 import { query, queryOne } from "../query.ts";
 
 /** A term's status. A retired term is not published, and the validator treats it as unknown. */
@@ -17,10 +18,13 @@ export interface Term {
   readonly status: AreaStatus;
 }
 
-/** A term that callers sent but the vocabulary lacks. Times are ISO 8601, UTC. */
+/**
+ * A term that callers sent but the vocabulary lacks. Times are ISO 8601, UTC. Of each key, the first 1,000 new terms of a day are
+ * kept; `null` stands for the others.
+ */
 interface UnknownArea {
   readonly tenant: string;
-  readonly term: string;
+  readonly term: string | null;
   readonly count: number;
   readonly firstAt: string;
   readonly lastAt: string;
@@ -95,12 +99,13 @@ export async function listUnknownAreas(
   pool: Pool,
   filter: { readonly tenantId: number | null; readonly limit: number },
 ): Promise<UnknownArea[]> {
+  await indexNewest(pool);
   const known = new Set(
     (await listAreas(pool)).filter(({ status }) => status !== "retired").map(({ area }) => foldArea(area)),
   );
   const rows = await query(pool, (sql) =>
     sql<UnknownArea[]>`
-      select t.slug as tenant, u.term, u.count::float8 as count, ${
+      select t.slug as tenant, nullif(u.term, '') as term, u.count::float8 as count, ${
       isoTime(sql, sql`u.first_at`)
     } as "firstAt",
         ${isoTime(sql, sql`u.last_at`)} as "lastAt"
@@ -108,7 +113,7 @@ export async function listUnknownAreas(
       where ${filter.tenantId}::int is null or u.tenant_id = ${filter.tenantId}
       order by u.count desc, u.last_at desc, u.term
       limit ${unknownReadMax}`);
-  return rows.filter(({ term }) => !known.has(foldArea(term))).slice(0, filter.limit);
+  return rows.filter(({ term }) => term === null || !known.has(foldArea(term))).slice(0, filter.limit);
 }
 
 type AreaOutcome = "done" | "unchanged" | "changed_meanwhile" | "not_found";
@@ -128,8 +133,8 @@ export async function confirmAreaAs(
 
 /** Unknown terms with the same spelling under {@linkcode foldArea}. */
 export interface UnknownTerm {
-  /** The most frequent spelling. */
-  readonly term: string;
+  /** The most frequent spelling; `null` as in {@linkcode UnknownArea}. */
+  readonly term: string | null;
   readonly count: number;
   readonly lastAt: string;
   readonly tenants: readonly { readonly tenant: string; readonly count: number }[];
@@ -137,17 +142,17 @@ export interface UnknownTerm {
 
 /** Groups unknown terms by their spelling under {@linkcode foldArea}, most frequent first. */
 export function groupTerms(unknownAreas: readonly UnknownArea[]): UnknownTerm[] {
-  const groups = Map.groupBy(unknownAreas, ({ term }) => foldArea(term));
-  return [...groups.values()].map((group) => {
-    const spellings = sumByName(group.map(({ term, count }) => [term, count] as const));
+  const groups = Map.groupBy(unknownAreas, ({ term }) => term === null ? null : foldArea(term));
+  return [...groups].map(([folded, group]) => {
+    const spellings = sumByName(group.map(({ term, count }) => [term ?? "", count] as const));
     const tenants = sumByName(group.map(({ tenant, count }) => [tenant, count] as const));
     return {
-      term: spellings[0]?.[0] ?? "",
+      term: folded === null ? null : spellings[0]?.[0] ?? "",
       count: group.reduce((sum, { count }) => sum + count, 0),
       lastAt: group.map(({ lastAt }) => lastAt).sort().at(-1) ?? "",
       tenants: tenants.map(([tenant, count]) => ({ tenant, count })),
     };
-  }).sort((a, b) => b.count - a.count || (a.term < b.term ? -1 : 1));
+  }).sort((a, b) => b.count - a.count || ((a.term ?? "") < (b.term ?? "") ? -1 : 1));
 }
 
 function sumByName(pairs: readonly (readonly [string, number])[]): [string, number][] {

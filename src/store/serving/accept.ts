@@ -43,7 +43,6 @@ export interface Entry {
   /** The body as posted. */
   readonly raw: string;
   readonly costCents: number | null;
-  readonly unknownArea: string | null;
   /** When the request arrived, on the process's monotonic clock. */
   readonly arrivedAtMs: number;
   readonly submission: SubmissionPart | null;
@@ -230,7 +229,6 @@ function callAccept(
       p_extra => ${entryColumn((entry) => entry.extra)},
       p_raw => ${entryColumn((entry) => entry.raw)},
       p_cost_cents => ${entryColumn((entry) => entry.costCents)},
-      p_unknown_area => ${entryColumn((entry) => entry.unknownArea)},
       p_form_id => ${submissionColumn(({ formId }) => formId)},
       p_verdict => ${submissionColumn(({ verdict }) => verdict)},
       p_score => ${submissionColumn(({ score }) => score)},

@@ -9,31 +9,42 @@ import { until } from "../../support/until.ts";
 
 const { databaseUrl, sql } = await openStore();
 const pool = openPool(databaseUrl);
-const maintenance = new Maintenance(pool);
+const maintenance = new Maintenance(pool, () => performance.now());
 
-test("single counts are folded into sums without loss", async () => {
+const state = async () =>
+  [
+    ...await sql`select ctid, state, delta::int from outbox_tally order by state`,
+    ...await sql`select ctid, campaign_id, cents::int, credit_cents::int from campaign_charge order by 2`,
+  ].map(({ ctid, ...row }) => [ctid, row] as const);
+
+test("single counts are folded into sums without loss, and sums are not written again", async () => {
   await sql`insert into outbox_tally (state, delta)
     values ('pending', 3), ('pending', -1), ('dead', 1), ('pending', 2)`;
-  await sql`insert into campaign_charge (campaign_id, cents) values (1, 125), (2, 5), (1, 75)`;
-  await sql`insert into unknown_area_seen (tenant_id, term, count, first_at, last_at) values
-    (1, 'sauna', 1, '2026-01-02', '2026-01-02'), (1, 'sauna', 2, '2026-01-01', '2026-01-03'),
-    (2, 'sauna', 1, '2026-01-01', '2026-01-01')`;
+  await sql`insert into campaign_charge (campaign_id, cents, credit_cents) values (1, 125, 0), (2, 5, 0), (1, 75, 30)`;
   await maintenance.runOnce();
-  assert.deepEqual([...await sql`select state, delta::int from outbox_tally order by state`], [
+  const folded = await state();
+  assert.deepEqual(folded.map(([, row]) => row), [
     { state: "dead", delta: 1 },
     { state: "pending", delta: 4 },
+    { campaign_id: 1, cents: 200, credit_cents: 30 },
+    { campaign_id: 2, cents: 5, credit_cents: 0 },
   ]);
-  assert.deepEqual([...await sql`select campaign_id, cents::int from campaign_charge order by 1`], [
-    { campaign_id: 1, cents: 200 },
-    { campaign_id: 2, cents: 5 },
-  ]);
-  const seen = await sql`
-    select tenant_id, count::int, first_at::date::text as first, last_at::date::text as last
-    from unknown_area_seen order by tenant_id`;
-  assert.deepEqual([...seen], [
-    { tenant_id: 1, count: 3, first: "2026-01-01", last: "2026-01-03" },
-    { tenant_id: 2, count: 1, first: "2026-01-01", last: "2026-01-01" },
-  ]);
+  await sql`insert into campaign_charge (campaign_id, cents) values (2, 1)`;
+  await maintenance.runOnce();
+  const again = await state();
+  assert.deepEqual(again.slice(0, 3), folded.slice(0, 3));
+  assert.deepEqual(again[3]?.[1], { campaign_id: 2, cents: 6, credit_cents: 0 });
+});
+
+test("a task that fails stops no other, and the run reports it", async () => {
+  await sql`insert into outbox_tally (state, delta) values ('pending', -4), ('dead', -1)`;
+  await sql`insert into tombstone (run, digest, posted_until, expires_at) values
+    (gen_random_uuid(), '', now() - interval '1 hour', now() - interval '1 hour')`;
+  await sql`alter function fold_counts() rename to fold_counts_later`;
+  await assert.rejects(maintenance.runOnce());
+  assert.deepEqual([...await sql`select from tombstone`], []);
+  await sql`alter function fold_counts_later() rename to fold_counts`;
+  await maintenance.runOnce();
 });
 
 test("the oldest waiting event is not one of a pause or of a tenant without a route", async () => {
@@ -44,18 +55,22 @@ test("the oldest waiting event is not one of a pause or of a tenant without a ro
       insert into outbox (event_id, tenant_id, due_at, reason)
       select event_id_at(${from}::timestamptz + n * interval '1 second'), t.id, now(), ${reason}
       from tenant as t, generate_series(1, ${count}) as n where t.slug = ${slug}`;
+  /** The time at which the oldest event was accepted, to a minute. */
   const oldest = async () => {
     await maintenance.runOnce();
-    return maintenance.oldestPendingAt;
+    const { oldestPendingS } = maintenance;
+    return oldestPendingS === 0
+      ? null
+      : new Date(Math.round(Date.now() / 60_000 - oldestPendingS / 60) * 60_000).toISOString();
   };
   await queue("unrouted", 1, "2026-01-01T00:00:00Z");
   await queue("busy", 1, "2026-01-02T00:00:00Z", "paused");
   assert.equal(await oldest(), null);
   await queue("busy", 2, "2026-01-04T00:00:00Z");
-  assert.equal(await oldest(), "2026-01-04T00:00:01.000Z");
+  assert.equal(await oldest(), "2026-01-04T00:00:00.000Z");
   // More than are looked at in the order of acceptance.
   await queue("paused", 2_100, "2026-01-03T00:00:00Z");
-  assert.equal(await oldest(), "2026-01-04T00:00:01.000Z");
+  assert.equal(await oldest(), "2026-01-04T00:00:00.000Z");
   await sql`delete from outbox`;
 });
 

@@ -22,7 +22,7 @@ const retention = open(openPool(testEnv.database.url));
 
 beforeEach(async () => {
   await sql`truncate event, outbox, attempt, dead_letter, outbox_tally, collision, submission, retention_cursor,
-    retention_deferred, unknown_area_seen, post_log, post_log_day`;
+    retention_deferred, unknown_area, search_entry, search_todo, post_log, post_log_day`;
   await setRetention(null);
 });
 
@@ -56,8 +56,7 @@ async function post({ by = web, kind = "lead", digest = randomUUID(), note = "on
     extra: "{}",
     flags: "project_area_unknown",
     costCents: 125,
-    unknownArea: "sauna",
-    lead: JSON.stringify({ last_name: "Doe", note, cost_cents: 125 }),
+    lead: JSON.stringify({ last_name: "Doe", note, project_area: "sauna", cost_cents: 125 }),
   }]);
   assert.ok(row);
   return row;

@@ -15,7 +15,6 @@ export interface Post {
   readonly extra?: string | null;
   readonly raw?: string;
   readonly costCents?: number;
-  readonly unknownArea?: string;
 }
 
 /** The lead of a post without one. */
