@@ -55,8 +55,8 @@ begin
   cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
   where x.due_at > d.due_at and not actions.is_paused(t, 'email')
     -- A lease or pause that ends later than any can began before the clock was set back.
-    and (d.lease is null or d.lease_until not between v_now and v_now + make_interval(secs => 2 * p_lease_ms / 1000.0))
-    and (d.next_at not between v_now and v_now + interval '1 hour' or d.trying_at is distinct from x.due_at)
+    and (d.lease is null or d.lease_until <= v_now or d.lease_until > v_now + make_interval(secs => 2 * p_lease_ms / 1000.0))
+    and (d.next_at <= v_now or d.next_at > v_now + interval '1 hour' or d.trying_at is distinct from x.due_at)
     and (
       v_now >= x.due_at + interval '15 minutes'
       or exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour')

@@ -8,7 +8,7 @@
 -- returns an event without content.
 --
 -- p_floor: no row of the tenant is due before this time, as far as the caller knows; without it, a scan reads dead
--- index entries that a long transaction retains. It is at least ten seconds ago, unless the clock was set back. p_settled: the result of settle_outbox, so that settle_outbox runs first
+-- index entries that a long transaction retains. One in the future is from before the clock was set back. p_settled: the result of settle_outbox, so that settle_outbox runs first
 -- in the same statement.
 --
 -- Uses "coalesce" and no bitmap scans, because statistics taken while nearly all rows were leased would make the planner
@@ -49,7 +49,7 @@ begin
     cross join lateral (
       select o.ctid as place, o.event_id, o.tenant_id, o.due_at, o.lease, o.lease_until, o.made, o.spent
       from outbox as o
-      where o.tenant_id = t.id and o.due_at >= least(t.since, v_now - interval '10 seconds') and o.due_at <= v_now
+      where o.tenant_id = t.id and o.due_at >= case when t.since <= v_now then t.since else '-infinity' end and o.due_at <= v_now
         and coalesce(o.lease_until <= v_now or o.lease_until > v_lease_until + (v_lease_until - v_now), true)
       order by o.due_at, o.event_id
       limit t.size

@@ -19,7 +19,7 @@ begin
   left join unnest(p_tenant_id, p_floor::timestamptz[]) as f (id, since) on f.id = t.id
   cross join lateral (
     select from outbox as o
-    where o.tenant_id = t.id and o.due_at >= least(coalesce(f.since, '-infinity'), v_now - interval '10 seconds')
+    where o.tenant_id = t.id and o.due_at >= case when f.since <= v_now then f.since else '-infinity' end
       and o.due_at <= v_now
       and coalesce(o.lease_until <= v_now or o.lease_until > v_now + make_interval(secs => 2 * p_lease_ms / 1000.0), true)
     order by o.due_at limit 1

@@ -178,3 +178,24 @@ test("a deferred digest is retried with backoff until the next day's digest repl
   assert.equal(mails.length, 1);
   assert.match(textOf(mails[0]?.raw ?? ""), /^Leads: 3 /m);
 });
+
+test("after the clock was set back, the next day's digest is sent, and an interrupted one is repeated", async () => {
+  await at("2026-11-20T12:00:00Z");
+  await sent();
+  await accepted("2026-11-20T13:00:00Z", 1, 3);
+  await at("2026-11-27T15:00:00Z");
+  assert.equal((await sent()).length, 1);
+  await at("2026-11-20T15:00:30Z");
+  assert.equal((await sent()).length, 0);
+  await accepted("2026-11-20T16:00:00Z", 1, 2);
+  smtp.answers.set("RCPT", "451 later");
+  await at("2026-11-28T15:00:00Z");
+  assert.equal((await sent()).length, 0);
+  smtp.answers.clear();
+  // The lease of a process that died, and the pause before its next try.
+  await sql`update actions.digest set lease = gen_random_uuid(), lease_until = '2026-11-28T15:01:00Z'`;
+  await at("2026-11-21T15:00:00Z");
+  const mails = await sent();
+  assert.equal(mails.length, 1);
+  assert.match(textOf(mails[0]?.raw ?? ""), /^Leads: 2 /m);
+});

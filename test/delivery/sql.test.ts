@@ -287,6 +287,33 @@ test("one statement settles a batch and claims what it made due", async () => {
   assert.deepEqual(await attempts(ids[1]), []);
 });
 
+test("after the clock was set back, waits and leases end as if they began then", async () => {
+  const tenant = await addTenant();
+  const [waits, leased] = await post(tenant, 2) as [string, string];
+  const dayMs = 86_400_000;
+  await moveClock(startMs + 30 * dayMs);
+  const lease = randomUUID();
+  await claim(lease, [tenant]);
+  await settle(lease, [waits], "retry", { retryMs: 3_600_000 });
+  await moveClock(startMs);
+  const limitWaits = async () => (await sql`select limit_waits(${dayMs}, 10) as count`)[0]?.count;
+  assert.equal(await limitWaits(), 1);
+  assert.equal((await row(waits))?.due_at_ms, startMs);
+  assert.deepEqual(await dueTenants(), [tenant.id]);
+  // The floor that the former clock left does not hide them.
+  const floor = new Date(startMs + 30 * dayMs).toISOString();
+  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant], { floor })), [waits]);
+  assert.equal((await row(leased))?.lease_until_ms, startMs + leaseMs);
+  assert.deepEqual([await claim(randomUUID(), [tenant]), await dueTenants(), await limitWaits()], [
+    [],
+    [],
+    0,
+  ]);
+  await moveClock(startMs + leaseMs);
+  assert.deepEqual(idsOf(await claim(randomUUID(), [tenant])).sort(), [waits, leased].sort());
+  assert.deepEqual((await attempts(leased)).map(({ outcome }) => outcome), ["lost"]);
+});
+
 /** Returns the rows and index entries that statements have read so far. */
 async function reads(of: postgres.Sql = sql) {
   await of`select pg_stat_force_next_flush()`;
@@ -308,6 +335,7 @@ async function readsOf(work: () => Promise<unknown>) {
 /** Runs each of the delivery's store calls once. */
 async function cycle(tenant: Tenant, floor = "-infinity"): Promise<void> {
   const lease = randomUUID();
+  await sql`select limit_waits(86400000, 40)`;
   await dueTenants();
   const rows = await claim(lease, [tenant], { limit: 40, floor });
   const byNumber = Map.groupBy(rows, ({ number }) => number);

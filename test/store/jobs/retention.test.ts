@@ -234,6 +234,23 @@ async function content(by: number): Promise<number> {
   return row?.count;
 }
 
+test("after the clock was set back, newer events expire too, and deferred ones are examined within an hour", async () => {
+  await setRetention(1);
+  await setDay(30);
+  const dead = (await post()).event_id;
+  const ahead = await delivered(30);
+  await setDay(32);
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 1, posts: 0 });
+  await sql`delete from outbox`;
+  const real = await delivered(1);
+  await setDay(3);
+  assert.deepEqual(await retention.runOnce(), { examined: 2, removed: 1, posts: 0 });
+  assert.deepEqual(await haveContent([real, ahead, dead]), [false, false, true]);
+  await setDay(32);
+  assert.deepEqual((await retention.runOnce())?.removed, 1);
+  reported.splice(0);
+});
+
 test("one run examines at most 500 events and no other content", async () => {
   await storeMany(20_000, others);
   await storeMany(1_200, web, "1");

@@ -10,7 +10,7 @@ const key = await testEnv.issue();
 const pool = openPool(testEnv.database.url, { onWarning: (text) => assert.fail(text) });
 const store = new AcceptStore(pool, { node: "test", nowMs: () => performance.now() });
 
-const entry = () => acceptEntry({ keyId: key.id, tenantId: key.tenant.id });
+const entry = (lead = "{}") => acceptEntry({ keyId: key.id, tenantId: key.tenant.id, lead });
 
 test("an entry whose rival releases its digest meanwhile is accepted, and the rest of the batch once", async () => {
   const rival = entry();
@@ -35,6 +35,31 @@ test("an entry whose rival releases its digest meanwhile is accepted, and the re
     "duplicate",
     beside.eventId,
   ]);
+});
+
+test("tombstones from before the clock was set back erase no lead and are deleted", async () => {
+  const email = "ada@example.com";
+  const register = (until: string) =>
+    testEnv.sql`
+      insert into tombstone select gen_random_uuid(), tombstone_digest(${`email ${email}`}), t, t from (select now() + ${until}::interval) as t (t)`;
+  const erased = async () => {
+    const [decision] = await store.accept([
+      entry(JSON.stringify({ last_name: "Doe", email })),
+    ], 20_000);
+    assert.equal(decision?.kind, "accepted");
+    const [row] = await testEnv.sql`
+      select removed_at is not null as erased from event where event_id = ${
+      (decision as { eventId: string }).eventId
+    }`;
+    return row?.erased;
+  };
+  await register("30 seconds");
+  assert.equal(await erased(), true);
+  await testEnv.sql`delete from tombstone`;
+  await register("3 days");
+  assert.equal(await erased(), false);
+  await testEnv.sql`select forget_tombstones()`;
+  assert.equal((await testEnv.sql`select from tombstone`).length, 0);
 });
 
 test("during an erasure, a lead without a contact is accepted, alone and in a batch", async () => {
