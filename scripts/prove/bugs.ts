@@ -145,8 +145,15 @@ export const bugs: readonly Bug[] = [
   // From the outbox to the customer.
   bug("lease of a day", "a killed process's events are not claimed again", ["kill", "downstream_slow"], [
     claim,
-    "lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0)",
-    "lease_until = v_now + make_interval(days => 1)",
+    "v_now + make_interval(secs => p_lease_ms / 1000.0)",
+    "v_now + make_interval(days => 1)",
+  ]),
+  bug("waits not limited", "events wait for the time that the clock showed before it was set back", [
+    "operators",
+  ], [
+    "sql/functions/limit_waits.sql",
+    "w.due_at > v_now + make_interval(secs => p_wait_ms / 1000.0)",
+    "false",
   ]),
   bug(
     "failed settlement dropped",
@@ -170,8 +177,8 @@ export const bugs: readonly Bug[] = [
     ],
     [
       "sql/functions/actions_begin_effects.sql",
-      "    where not e.is_done and (e.lease is null or e.lease_until <= v_now) and not e.is_refused;",
-      "    where e.lease is null or e.lease_until <= v_now;",
+      "    where not e.is_done and not e.is_refused\n",
+      "    where true\n",
     ],
     [
       "sql/functions/actions_begin_effects.sql",

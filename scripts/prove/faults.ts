@@ -224,7 +224,7 @@ export async function recordRevocation(
   testEnv.notes.revocations.splice(-notes.length, notes.length, ...ended);
 }
 
-/** Moves the database's clock forward. */
+/** Moves the database's clock forward or, with a negative step, back. */
 export async function moveClock({ sql, notes: { clockSteps } }: TestEnv, stepMs: number): Promise<void> {
   const before = clockSteps.reduce((sum, step) => sum + step.stepMs, 0);
   const fromMs = nowMs();

@@ -206,7 +206,7 @@ export interface Notes {
     readonly code: number | string;
   }[];
   readonly revocations: Revocation[];
-  /** When and how far the database's clock was moved forward. */
+  /** When and how far the database's clock was moved; back if negative. */
   readonly clockSteps: { readonly fromMs: number; readonly toMs: number; readonly stepMs: number }[];
   /** When each process started to listen; a restart resets the limits. */
   readonly starts: { readonly node: number; readonly atMs: number }[];

@@ -144,7 +144,7 @@ begin
         ) as s
       ),
       'waiting', w.count,
-      'oldest_waiting_s', extract(epoch from v_now - event_id_time(w.oldest))::bigint,
+      'oldest_waiting_s', abs(extract(epoch from v_now - event_id_time(w.oldest)))::bigint,
       'dead', (
         select count(*) from (select from dead_letter as d where d.tenant_id = v_due.tenant_id limit 10001) as d
       ),

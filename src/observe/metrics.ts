@@ -105,7 +105,7 @@ export const serviceMetrics = {
   lead_outbox_pending: gauge("Pending events, across all processes."),
   lead_outbox_dead: gauge("Dead letters, across all processes."),
   lead_outbox_oldest_pending_age_seconds: gauge(
-    "Age of the oldest pending event, other than those of paused tenants and destinations and of tenants without a route; 0 if there is none.",
+    "Age of the oldest pending event, other than those of paused tenants and destinations and of tenants without a route; 0 if there is none. If the clock was set back since an event was accepted, how far its time is ahead.",
   ),
   lead_outbox_overdue_seconds: gauge(
     "Time since the oldest due delivery became due, across all processes; a delivery that waits for a retry, a route or the end of a pause is not due.",

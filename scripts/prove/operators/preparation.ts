@@ -5,6 +5,7 @@
  * @module
  */
 
+import type postgres from "postgres";
 import { nowMs, waitFor } from "../clock.ts";
 import { moveClock } from "../faults.ts";
 import { type Delivery, type Key } from "../history.ts";
@@ -54,6 +55,7 @@ export async function prepare(run: OperatorRun): Promise<void> {
     }
   }
   testEnv.isQuiet = false;
+  await setClockBack(run);
   await delayCounts(run);
   if (testEnv.plan.hasActions) await loseRecords(run);
   for (const [kind, windowMs] of [["form", 10 * minuteMs], ["lead", dayMs]] as const) {
@@ -78,6 +80,37 @@ export async function prepare(run: OperatorRun): Promise<void> {
     where t.slug = 'bare' and (o.made > 0 or o.spent > 0)`;
   differences.push(...attempted.map(({ id }) => `${id} made an attempt, but its tenant has no route`));
   await addRoutes(run);
+}
+
+/** Sets the database's clock forward and, while events wait for their next attempts, back: they must not wait for it. */
+async function setClockBack(run: OperatorRun): Promise<void> {
+  const { callers, testEnv } = run;
+  const { sink, sql } = testEnv;
+  // Ends leases, so that sends in flight may be repeated.
+  const step = async (stepMs: number) => {
+    const end = testEnv.recordStep("day_passes", null);
+    await moveClock(testEnv, stepMs);
+    end();
+  };
+  await step(3 * dayMs);
+  await sink.setBehavior("failing");
+  const posts = await callers.postConcurrently("lead", runsMin, "south");
+  const waiting = (condition: postgres.Fragment) =>
+    sql`
+      select from outbox as o join tenant as t on t.id = o.tenant_id
+      where t.slug = 'south' and o.due_at > clock_timestamp() + interval '2 days' and ${condition} limit ${runsMin}`;
+  await waitFor(async () => (await waiting(sql`o.made > 0 and o.lease is null`)).length === runsMin, {
+    deadlineMs: stepTimeoutMs,
+    everyMs: 20,
+  });
+  await step(-3 * dayMs);
+  await sink.setBehavior("normal");
+  const isOver = await waitFor(async () => (await waiting(sql`true`)).length === 0, {
+    deadlineMs: stepTimeoutMs,
+    everyMs: 100,
+  });
+  if (isOver === null) run.differences.push("events wait for the time before the clock was set back");
+  run.count("lead that waits when the clock is set back", posts.length);
 }
 
 /** Repeats posts while no process may write their counts, which must be written later. */

@@ -66,7 +66,7 @@ export function spansWithoutCommit({ performed }: History) {
 
 /** Returns the earliest time that the database's clock can have shown at a time in the history. */
 export function databaseTime({ clockSteps }: History, atMs: number): number {
-  const past = clockSteps.filter(({ toMs }) => toMs <= atMs);
+  const past = clockSteps.filter(({ fromMs, toMs, stepMs }) => (stepMs < 0 ? fromMs : toMs) <= atMs);
   return past.reduce((sum, { stepMs }) => sum + stepMs, performance.timeOrigin + atMs);
 }
 
