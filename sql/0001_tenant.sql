@@ -27,3 +27,5 @@ create table tenant (
   constraint tenant_id_sandbox unique (id, sandbox),
   check (pause_reason is null or paused_at is not null)
 );
+-- No statistics, as in event.
+alter table tenant alter column pause_reason set statistics 0;

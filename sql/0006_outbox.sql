@@ -21,6 +21,8 @@ create table outbox (
   -- A claim changes no indexed column, and the fill factor leaves space for the new row version on the same page (HOT).
   -- Measured: claim and settlement take 25 instead of 31 µs and 662 instead of 1,061 bytes of WAL per row.
 ) with (fillfactor = 40);
+-- No statistics, as in event.
+alter table outbox alter column reason set statistics 0;
 -- Finds a tenant's rows by due time, because rows are claimed tenant by tenant.
 create index outbox_due on outbox (tenant_id, due_at, event_id);
 
@@ -47,6 +49,8 @@ create table attempt (
   spent boolean not null,
   primary key (event_id, number)
 );
+-- No statistics, as in event.
+alter table attempt alter column reason set statistics 0;
 -- For reports, which do not count these events as delivered.
 create index attempt_marked on attempt (event_id) where outcome = 'marked';
 
@@ -59,4 +63,6 @@ create table dead_letter (
   -- As in the outbox.
   sent_before int not null default 0
 );
+-- No statistics, as in event.
+alter table dead_letter alter column reason set statistics 0;
 create index dead_letter_tenant on dead_letter (tenant_id, event_id);

@@ -39,6 +39,11 @@ create table submission (
   check (verdict <> 'clean' or (released_at is null and dismissed_at is null)),
   check ((label is null) = (labelled_at is null))
 );
+-- No statistics, as in event.
+alter table submission
+  alter column phone set statistics 0,
+  alter column email set statistics 0,
+  alter column name set statistics 0;
 -- For the search: held submissions of all tenants and of one tenant, newest first.
 create index submission_held on submission (event_id) where verdict <> 'clean' and released_at is null;
 create index submission_held_tenant on submission (tenant_id, event_id)
@@ -64,6 +69,10 @@ create table spam_label (
   features int[] not null check (cardinality(features) between 1 and 256),
   labelled_at timestamptz not null
 );
+-- No statistics, as in event.
+alter table spam_label
+  alter column sender set statistics 0,
+  alter column features set statistics 0;
 create index spam_label_tenant on spam_label (tenant_id, labelled_at desc, event_id);
 
 -- The spam score's corrections, learned from the labels (learn_spam): a weight for each word's hash, in thousandths of log-odds.
@@ -77,5 +86,9 @@ create table spam_lessons (
   hashes int[] not null default '{}',
   weights int[] not null default '{}'
 );
+-- No statistics, as in event.
+alter table spam_lessons
+  alter column hashes set statistics 0,
+  alter column weights set statistics 0;
 create index spam_lessons_stale on spam_lessons (tenant_id) where is_stale;
 create index spam_lessons_learned on spam_lessons (learned_at desc, tenant_id);

@@ -47,6 +47,13 @@ create table actions.route (
   check ((secret_before is null) = (secret_before_until is null)),
   check (secret_before is null or secret is not null)
 );
+-- No statistics, as in event.
+alter table actions.route
+  alter column address set statistics 0,
+  alter column secret set statistics 0,
+  alter column secret_before set statistics 0,
+  alter column credential set statistics 0,
+  alter column recipe set statistics 0;
 -- Only email can have more than one recipient.
 create unique index route_recipient on actions.route (tenant_id, kind, source, form, address) where kind = 'email';
 create unique index route_single on actions.route (tenant_id, kind, source, form) where kind <> 'email';
@@ -60,6 +67,8 @@ create table actions.pause (
   reason text check (length(reason) <= 200),
   primary key (tenant_id, kind)
 );
+-- No statistics, as in event.
+alter table actions.pause alter column reason set statistics 0;
 
 -- The effects that were started, by event and recipient.
 create table actions.effect (
@@ -97,6 +106,12 @@ create table actions.effect (
   check (not ((is_done or is_refused) and lease is not null)),
   check (not (is_done and is_refused))
 ) with (fillfactor = 80);
+-- No statistics, as in event.
+alter table actions.effect
+  alter column progress set statistics 0,
+  alter column reason set statistics 0,
+  alter column answer set statistics 0,
+  alter column marked_by set statistics 0;
 
 -- The CRM routes that refused events since their last success, and those whose events wait.
 create table actions.suspension (
@@ -147,6 +162,11 @@ create table actions.token (
   lease_until timestamptz,
   check ((lease is null) = (lease_until is null))
 );
+-- No statistics, as in event.
+alter table actions.token
+  alter column credential set statistics 0,
+  alter column access_token set statistics 0,
+  alter column refresh_token set statistics 0;
 
 -- The progress of each recipient's daily digest. Contains no personal data.
 create table actions.digest (

@@ -12,6 +12,8 @@ create table tombstone (
   expires_at timestamptz not null,
   primary key (digest, run)
 );
+-- No statistics, as in event.
+alter table tombstone alter column digest set statistics 0;
 
 -- The HMAC's key, as its two pads (RFC 2104). Generated here and never shown.
 create table tombstone_key (
@@ -19,6 +21,10 @@ create table tombstone_key (
   inner_pad bytea not null check (octet_length(inner_pad) = 64),
   outer_pad bytea not null check (octet_length(outer_pad) = 64)
 );
+-- No statistics, as in event.
+alter table tombstone_key
+  alter column inner_pad set statistics 0,
+  alter column outer_pad set statistics 0;
 do $$
 declare
   -- 32 bytes from the server's cryptographic random numbers: each UUID has 122 random bits.

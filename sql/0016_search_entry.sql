@@ -14,6 +14,15 @@ create table search_entry (
   idempotency_key text collate "C",
   request_id text collate "C"
 );
+-- No statistics, as in event.
+alter table search_entry
+  alter column phone set statistics 0,
+  alter column email set statistics 0,
+  alter column last_name set statistics 0,
+  alter column full_name set statistics 0,
+  alter column external_id set statistics 0,
+  alter column idempotency_key set statistics 0,
+  alter column request_id set statistics 0;
 -- Returns the number of a ref's block, of 2^37 µs (38 hours). Inserts change only the few pages of the latest block in each
 -- index, and a search reads the blocks from the newest. If indexed by value alone, each entry changed seven random pages,
 -- each with a full image in the WAL, and a prefix of many names had to be sorted by time.

@@ -21,6 +21,10 @@ create table post_log (
   check ((error is null) = (event_id is not null)),
   check (event_id is not null or not is_collision)
 );
+-- No statistics, as in event.
+alter table post_log
+  alter column request_id set statistics 0,
+  alter column idempotency_key set statistics 0;
 create index post_log_request_id on post_log (request_id, id) where request_id is not null;
 create index post_log_idempotency_key on post_log (idempotency_key, id) where idempotency_key is not null;
 create index post_log_event on post_log (event_id, id) where event_id is not null;
