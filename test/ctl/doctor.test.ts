@@ -93,6 +93,7 @@ test("ctl doctor on a healthy installation reports every check but the backup ok
     "Database: ok",
     "Database, actions: ok",
     "Durability: ok",
+    "Clocks: ok",
     "Migrations: ok",
     "Grants: ok",
     "Backup: warning",
