@@ -5,7 +5,7 @@ import { before, test } from "node:test";
 import { atEnd } from "../support/at_end.ts";
 import { Tier } from "../support/faults/tier.ts";
 import { freshKey, type IssuedKey, lead, TestEnv } from "../support/test_env.ts";
-import { everyValue, rowsWith } from "../support/every_value.ts";
+import { analyzedColumns, everyStatistic, everyValue, rowsWith } from "../support/every_value.ts";
 import { ctl, runCtl, type RunningServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -198,6 +198,8 @@ test("erase removes a person from every table and leaves all other rows and coun
   await testEnv.sql`update attempt set reason = 'Vexworth refused' where event_id in (${delivered}, ${dead})`;
   await testEnv.sql`insert into actions.effect (event_id, route_id, effect, reason, answer)
     values (${dead}, 1, 'crm', 'quillon', 'no room for quillon')`;
+  const note = ["--reason", "wrong_number", "--note", "Vexworth's number is wrong"];
+  await ctl(["lead", "return", delivered, ...note], on);
   // Contains only another person's data.
   const [graces] = await testEnv.sql`select id from collision where raw like '%Grace%'`;
   await untilLogged();
@@ -222,8 +224,11 @@ test("erase removes a person from every table and leaves all other rows and coun
   const dry = await ctl(["erase", "--email", email, "--dry-run"], on);
   assert.equal(dry.dry_run, true);
   assert.deepEqual(await counts(), before);
-  assert.ok((await everyValue(testEnv.sql)).some(({ text }) => traces.test(text)));
-  assert.equal((await testEnv.sql`select from audit`).length, 0);
+  await testEnv.sql`analyze`;
+  const analyzed = await analyzedColumns(testEnv.sql);
+  const stored = await everyValue(testEnv.sql);
+  assert.ok(stored.some(({ text }) => traces.test(text)));
+  assert.equal((await testEnv.sql`select from audit where action ~ 'erase'`).length, 0);
 
   assert.equal((await ctl(["form", "held", "--honeypot"], on)).length, 1);
   const one = await ctl(["erase", "--email", ` ${email.toUpperCase()} `], on);
@@ -269,6 +274,23 @@ test("erase removes a person from every table and leaves all other rows and coun
     "public.event.raw",
     "public.search_entry.email",
   ]);
+  // The statistics are those from before the erasure.
+  const statistics = await everyStatistic(testEnv.sql);
+  assert.ok(statistics.some(({ text }) => text.includes("project_area_unknown")));
+  const kept = new Set((await everyValue(testEnv.sql)).map(({ text }) => text));
+  const digests = stored.filter(({ text }) => /^(?:\\x)?[0-9a-f-]{32,}$/.test(text) && !kept.has(text));
+  assert.ok(digests.length > 0);
+  assert.deepEqual(
+    statistics.filter(({ text }) =>
+      traces.test(text) || digests.some((digest) => text.includes(digest.text))
+    ),
+    [],
+  );
+  // With few rows, ANALYZE copies no value of some columns.
+  assert.deepEqual(
+    stored.filter(({ column, text }) => analyzed.has(column) && traces.test(text)),
+    [],
+  );
   assert.deepEqual(untouched(await rowsWith(testEnv.sql, [...others, "other:1"])), rows);
   assert.deepEqual(await rowsWith(testEnv.sql, ["Grace"]), collided);
   // That of their collision with another person's lead, and the repeat's, which is nobody's.

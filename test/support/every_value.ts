@@ -57,3 +57,26 @@ export async function rowsWith(sql: postgres.Sql, texts: readonly string[]): Pro
     )
   ).sort();
 }
+
+/** Returns the values that ANALYZE copied into the planner's statistics, by column or index. */
+export async function everyStatistic(sql: postgres.Sql): Promise<StoredValue[]> {
+  return await sql<StoredValue[]>`
+    select concat_ws('.', schemaname, tablename, attname) as column,
+      concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems) as text
+    from pg_stats where schemaname !~ '^pg_' and schemaname <> 'information_schema'
+    union all
+    select concat_ws('.', schemaname, statistics_name, expr),
+      concat_ws(' ', most_common_vals, histogram_bounds, most_common_elems)
+    from pg_stats_ext_exprs
+    union all
+    select concat_ws('.', schemaname, statistics_name), most_common_vals::text from pg_stats_ext`;
+}
+
+/** Returns the columns, as `schema.table.column`, whose values ANALYZE copies if there are enough rows. */
+export async function analyzedColumns(sql: postgres.Sql): Promise<Set<string>> {
+  const rows = await sql<{ column: string }[]>`
+    select concat_ws('.', c.relnamespace::regnamespace, c.relname, a.attname) as column
+    from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0
+    where c.relkind in ('r', 'p', 'm') and a.attstattarget is distinct from 0 and a.atttypid <> 'json'::regtype`;
+  return new Set(rows.map(({ column }) => column));
+}
