@@ -69,9 +69,8 @@ arrive afterwards are new leads. If the command is interrupted, or if you are in
 until it reports 0 events.
 
 Delivered leads stay with the customer, and an event that is being sent at this moment may still
-arrive there, once. The deleted data stays on disk until PostgreSQL reuses the space after a VACUUM,
-and in the WAL files until it recycles them. Backups contain it until they expire; after a restore,
-ctl restored erases it again.`,
+arrive there, once. Backups contain the data until they expire; after a restore, ctl restored erases
+it again. For all that remains, see "What remains after an erasure" in docs/operating.md.`,
   prepare(input) {
     const given = ["email", "phone", "event"].filter((name) => input.option(name) !== undefined);
     if (given.length !== 1) throw new UsageError("Give exactly one of --email, --phone and --event");
