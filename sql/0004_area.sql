@@ -27,7 +27,7 @@ create table unknown_area (
   key_id int not null,
   primary key (term, tenant_id)
 );
--- An erased term must not remain in the planner's statistics.
+-- No statistics, as in event.
 alter table unknown_area alter column term set statistics 0;
 -- Finds a key's new terms of a day.
 create index unknown_area_key on unknown_area (key_id, first_at);

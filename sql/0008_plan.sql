@@ -44,6 +44,10 @@ create table subscription (
   updated_at timestamptz not null
 );
 create index subscription_created on subscription (created_at desc, id);
+-- For forget_checkouts.
+create index subscription_key on subscription (created_at) where key_digest is not null;
+create index subscription_session on subscription (session_expires_at) where session_url is not null;
+create index subscription_unpaid on subscription (created_at) where state in ('opening', 'open', 'expired', 'failed');
 
 -- The provider's events that were processed, because the provider may send an event more than once.
 create table provider_event (

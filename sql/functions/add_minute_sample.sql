@@ -7,6 +7,9 @@ language plpgsql volatile
 security definer
 set search_path = pg_catalog, public, pg_temp
 as $$
+declare
+  -- A constant, as in expire_posts.
+  v_now constant timestamptz := service_clock();
 begin
   -- Limits what any caller can store: at most 64 codes, and no negative counts.
   if json_typeof(p_refusals) <> 'object'
@@ -22,7 +25,7 @@ begin
   insert into minute_sample as s
     (at, node, accepted, refused, delivered, failed, died, refusals, pending, dead, oldest_pending_s, breaker)
   values (
-    date_trunc('minute', service_clock()), p_node, p_accepted, p_refused, p_delivered, p_failed, p_died,
+    date_trunc('minute', v_now), p_node, p_accepted, p_refused, p_delivered, p_failed, p_died,
     p_refusals, p_pending, p_dead, p_oldest_pending_s, p_breaker
   )
   on conflict (at, node) do update set
@@ -40,6 +43,6 @@ begin
     pending = excluded.pending, dead = excluded.dead, oldest_pending_s = excluded.oldest_pending_s,
     breaker = excluded.breaker;
 
-  delete from minute_sample where at < service_clock() - interval '31 days';
+  delete from minute_sample where at < v_now - interval '31 days';
 end
 $$;

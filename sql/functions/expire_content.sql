@@ -115,11 +115,12 @@ declare
   v_removed_ids text[];
 begin
   -- The collisions that an erasure kept as another person's.
-  perform remove_collisions(array(
-    select c.id from collision as c join event as e on e.event_id = c.event_id
-    where c.event_id = any (p_event_id) and c.content_digest is not null and e.removed_at is not null
-    order by c.event_id, c.content_digest for no key update of c
-  ));
+  perform remove_collisions(lock_collisions(array(
+    select e.event_id from unnest(p_event_id) as i (event_id)
+    cross join lateral (
+      select e.event_id from event as e where e.event_id = i.event_id collate "C" and e.removed_at is not null offset 0
+    ) as e
+  )));
   -- Locked before checking the outbox, because releasing a held submission takes the same lock. Skips locked events,
   -- because accept locks events in another order.
   v_removed_ids := array(
@@ -139,13 +140,31 @@ begin
 
   update submission as s set phone = null, email = null, name = null where s.event_id = any (v_removed_ids);
   update attempt as a set reason = null where a.event_id = any (v_removed_ids) and a.reason is not null;
-  -- Locked in the same order as in accept.
-  perform remove_collisions(array(
-    select c.id from collision as c
-    where (c.event_id = any (v_removed_ids) or c.accepted_event_id = any (v_removed_ids)) and c.content_digest is not null
-    order by c.event_id, c.content_digest for no key update
-  ));
+  perform remove_collisions(lock_collisions(v_removed_ids));
   perform remove_content(v_removed_ids, 'retention');
   return v_removed_ids;
 end
+$$;
+
+-- Locks the collisions with content that are with these events or became one of them, in the order of accept, and returns their ids.
+create or replace function lock_collisions(p_event_id text[]) returns bigint[]
+language sql volatile
+set enable_seqscan = off
+set enable_sort = on
+as $$
+  with found as materialized (
+    -- Looked up one by one; otherwise the planner may read all collisions that have content.
+    select c.id from unnest(p_event_id) as i (event_id)
+    cross join lateral (
+      select c.id from collision as c where c.event_id = i.event_id collate "C" and c.content_digest is not null
+      union
+      select c.id from collision as c where c.accepted_event_id = i.event_id collate "C" and c.content_digest is not null
+      offset 0
+    ) as c
+  ),
+  locked as (
+    select c.id from collision as c where c.id = any (array(select f.id from found as f))
+    order by c.event_id, c.content_digest for no key update
+  )
+  select coalesce(array_agg(l.id), '{}') from locked as l
 $$;

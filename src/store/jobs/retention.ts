@@ -4,7 +4,7 @@ import type { StoreObservation } from "../observation.ts";
 import type { Pool } from "../pool.ts";
 import { queryOne } from "../query.ts";
 
-// Bounds one transaction and its locks: about 10 ms of work.
+// Bounds one transaction and its locks: about 100 ms of work.
 const batchMax = 500;
 // The pause while more events are due. It limits the removal to 2,000 events per second.
 const busyPauseMs = 250;
