@@ -51,9 +51,9 @@ of extra or of a form) equals the address or number, or if its email or phone fi
 Run the command for each address and number that the person has used. Ten bare digits also match
 the same digits in leads from other countries; with a leading +1, those are only listed as mentions.
 
-An event that contains it only in a longer text (another person's project_details, a message)
-is not erased but listed under mentions: check it with ctl lead show, and erase it with --event
-if it is about the person. A collision of an erased event is erased too, unless it has another
+An event that contains it only in a longer text (another person's project_details, a message), or
+only a value whose digits end in the number (03035554562), is not erased but listed under mentions:
+check it with ctl lead show, and erase it with --event if it is about the person. A collision of an erased event is erased too, unless it has another
 last name and no data of the person; then it is listed as kept.
 
 The log of posts that made no event has no content. The Idempotency-Key and request id are removed from
@@ -264,7 +264,7 @@ function reportText({ isDryRun, erased, collisions, posts, mentions, kept, ended
   }
   if (mentions.size > 0) {
     lines.push(
-      "Not erased, because they mention the person only in a longer text; check them with ctl lead show EVENT_ID:",
+      "Not erased, because they mention the person only in a longer text or may mean another number; check them with ctl lead show EVENT_ID:",
       ...firstOf([...mentions].sort()),
     );
   }

@@ -9,10 +9,10 @@ const scheme = /^tel:/i;
 const decimalDigit = /^\p{Nd}$/u;
 const plusSign = /^[+＋]$/u;
 /**
- * Matches white space, punctuation (also full-width), and format characters (Cf), which address books add to copied
- * numbers.
+ * Matches white space, punctuation (also full-width), format characters (Cf), which address books add to copied
+ * numbers, and what makes a digit an emoji. Source: DECISIONS, `phone`.
  */
-const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\u2212.．()（）/／]$/u;
+const formatting = /^[\p{White_Space}\p{Pd}\p{Cf}\p{Variation_Selector}\u20e3\u2212.．·()（）[\]_/／]$/u;
 const lengthMax = 128;
 /** The maximum length, in UTF-16 code units, of a text that is compared as an email address or phone number. */
 export const contactLengthMax = 1_000;
@@ -63,10 +63,19 @@ const trunkPrefix = /([0-9])\s*\(\s*0\s*\)/;
  * another number, or a text without digits as it is. An extension is left out.
  */
 export function searchedPhone(text: string): string {
-  const number = withAsciiDigits(text).replace(extension, "$1").replace(trunkPrefix, "$1");
-  const digits = number.replace(/[^0-9]/g, "").replace(/^00/, "");
+  const digits = withoutAdditions(text).replace(/[^0-9]/g, "").replace(/^00/, "");
   const [, national] = /^1?([2-9]\d{9})$/.exec(digits) ?? [];
   return national === undefined ? digits || text : `+1${national}`;
+}
+
+/** Converts the digits to ASCII and removes an extension and a trunk prefix. */
+export function withoutAdditions(text: string): string {
+  return withoutTrunkPrefix(text).replace(extension, "$1");
+}
+
+/** Converts the digits to ASCII and removes the trunk prefix in `+44 (0)20 7946 0958`. */
+export function withoutTrunkPrefix(text: string): string {
+  return withAsciiDigits(text).replace(trunkPrefix, "$1");
 }
 
 /** Converts decimal digits in any script to ASCII. */

@@ -365,6 +365,31 @@ test("erase of a person without data reports 0 events and is audited", async () 
   assert.deepEqual({ ...last }, { subject: "0", detail: { events: 0, collisions: 0 } });
 });
 
+test("erase --phone erases a number however it is written, and lists what may be another number", async () => {
+  const erased: string[] = [];
+  for (
+    const phone of ["303·555·4562", "0013035554562", "303,555,4562", "303⁄555⁄4562", "[303] 555-4562 x7"]
+  ) {
+    erased.push(await accepted({ phone }, undefined, waiting));
+  }
+  const mentions: string[] = [];
+  for (
+    const members of [
+      { phone: "03035554562" },
+      { cell: "303|555|4562" },
+      { cell: "３０３x５５５x４５６２" },
+      { project_details: "Call 303*555*4562 after 5" },
+      { "303~555~4562": true },
+      { page_url: "https://shop.example/?tel=%5B303%5D%20555%C2%B74562" },
+      { page_url: "https://shop.example/?tel=%EF%BC%93%EF%BC%90%EF%BC%93555456%32" },
+    ]
+  ) mentions.push(await accepted({ phone: "5550006666", ...members }, undefined, waiting));
+  await accepted({ phone: "5550006666", order: "1303555456299" }, undefined, waiting);
+  const reply = await ctl(["erase", "--phone", "+1 303 555 4562"], on);
+  assert.deepEqual(reply.erased.map(({ event_id: id }: { event_id: string }) => id), erased.sort());
+  assert.deepEqual(reply.mentions, mentions.sort());
+});
+
 test("erase --event removes one event and the collisions under its Idempotency-Key", async () => {
   const name = "erase:event";
   const id = await accepted({ project_details: "Nobody knows whose" }, name, waiting);

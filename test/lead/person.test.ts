@@ -145,7 +145,6 @@ test("a text that only contains the number is a mention, and another number is n
   all(dialled, "none", [
     ["the next number", { lead: json({ phone: "+14158675308" }) }],
     ["inside a longer one", { extra: json({ order: "941586753091" }) }],
-    ["Switzerland", { lead: json({ phone: "+4158675309" }) }],
     ["no number", { lead: json({ phone: "call me" }) }],
   ]);
 });
@@ -155,12 +154,126 @@ test("a number of another country is matched by its digits in any format", () =>
     ["as sent", { lead: json({ phone: "+44 20 7946 0958" }) }],
     ["with 00 and dashes", { lead: json({ phone: "0044-20-7946-0958" }) }],
     ["without a plus", { extra: json({ tel: "442079460958" }) }],
+    ["with a trunk prefix", { extra: json({ tel: "+44 (0)20 7946 0958" }) }],
+    ["from America", { extra: json({ tel: "011 44 20 7946 0958" }) }],
+    ["with other separators, in the field itself", { lead: json({ phone: "+44*20*7946*0958" }) }],
+    ["with 00 and an extension", { lead: json({ phone: "0044|20|7946|0958 x12" }) }],
   ]);
+  all(london, "mention", [
+    ["in national format", { lead: json({ phone: "020 7946 0958" }) }],
+    ["with other separators", { extra: json({ tel: "+44~20~7946~0958" }) }],
+    ["in a text", { extra: json({ note: "call 0044 (0)20 7946 0958 or 020 7946 0958 after 5" }) }],
+  ]);
+  for (
+    const typed of ["0044 20 7946 0958", "011442079460958", "+44 (0)20 7946 0958 ext. 3", "442079460958"]
+  ) {
+    all(known(personByPhone(typed)), "contact", [[typed, { lead: json({ phone: "+44 20 7946 0958" }) }]]);
+  }
   all(london, "none", [["another", { lead: json({ phone: "+44 20 7946 0959" }) }]]);
   const mexican = known(personByPhone("5512345678"));
   all(mexican, "contact", [
     ["bare digits, stored as sent", { lead: json({ phone: "55 1234 5678", country: "MX" }) }],
     ["the same digits as a US number", { lead: json({ phone: "+15512345678" }) }],
+  ]);
+});
+
+/** Numbers with every separator, digit and prefix; the second is a number whose prefix or digits may be another's. */
+const written = [
+  "303·555·4562",
+  "[303] 555-4562",
+  "303_555_4562",
+  "3\ufe0f\u20e30\ufe0f\u20e33\ufe0f\u20e3 5\ufe0f\u20e35\ufe0f\u20e35\ufe0f\u20e3 4\ufe0f\u20e35\ufe0f\u20e36\ufe0f\u20e32\ufe0f\u20e3",
+  "\u202a303\u200b\u200e-\u200f555\u2060\u200d-4562\u202c",
+  "３０３－５５５－４５６２",
+  "0013035554562",
+  "00 1 (303) 555-4562",
+  "011 1 303 555 4562",
+];
+const separated = [..."*~|,:;⁄‧•=+'"].map((mark) => `303${mark}555${mark}4562`);
+const ambiguous = [
+  "03035554562",
+  "+493035554562",
+  "+3035554562",
+  "303 . * . 555 . * . 4562",
+  "③⓪③ ⑤⑤⑤ ④⑤⑥②",
+  "³⁰³⁵⁵⁵⁴⁵⁶²",
+  "303x555x4562",
+  "area 303, then 5554562",
+];
+
+test("a number with any separator, digits or prefix is the person's if it cannot be another, or else a mention", () => {
+  const denver = known(personByPhone("303-555-4562"));
+  const cases = (texts: readonly string[], put: (text: string) => Partial<StoredTexts>) =>
+    texts.flatMap((text): Case[] => [
+      [text, put(text)],
+      [
+        `${text}, escaped`,
+        JSON.parse(json(put(text)), (_, value) => typeof value === "string" ? escaped(value) : value),
+      ],
+    ]);
+  const phone = (text: string) => ({ raw: json({ phone: text }) });
+  const member = (text: string) => ({ extra: json({ cell: text }) });
+  all(denver, "contact", cases([...written, ...separated], phone));
+  all(denver, "contact", cases(written, member));
+  all(denver, "mention", cases([...separated, ...ambiguous], member));
+  all(denver, "mention", cases(ambiguous.slice(0, 1), phone));
+  const texts = [...written, ...separated, "03035554562"];
+  for (
+    const [before, after] of [["call ", " after 5"], ["", " x12"], ["12 ", " ext. 4"], ["tel:", ";ext=4"]]
+  ) {
+    all(
+      denver,
+      "mention",
+      cases(texts, (text) => ({ extra: json({ note: `please ${before}${text}${after}` }) })),
+    );
+  }
+  all(denver, "mention", cases(texts, (text) => ({ extra: json({ [text]: true }) })));
+  all(denver, "mention", texts.map((text) => [text, { identifiers: [`tel:${text}`] }]));
+  const page = (text: string) => ({ raw: json({ page_url: `https://shop.example/?tel=${text}&utm_id=7` }) });
+  all(denver, "mention", cases(texts, (text) => page(encodeURIComponent(text))));
+  all(denver, "mention", cases(texts, (text) => page(encodeURIComponent(encodeURIComponent(text)))));
+  all(denver, "mention", [["every byte", page("%33%30%33%2D%35%35%35%2D%34%35%36%32")]]);
+  all(denver, "mention", [["a duplicate member", {
+    raw: '{"phone":"303\\u2010555\\u20104562","phone":""}',
+  }]]);
+});
+
+/** Writes every character of the JSON's strings that is not ASCII as an escape. */
+function escaped(text: string): string {
+  return text.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+test("a number typed in any format is the same person", () => {
+  const stored = { ...nothing, lead: json({ phone: "+13035554562" }) };
+  for (const typed of [...written, "+1 303 555 4562 x12", "tel:303.555.4562"]) {
+    assert.equal(known(personByPhone(typed)).relation(stored), "contact", typed);
+  }
+});
+
+test("a longer number, an id or a time that contains the number is not a mention", () => {
+  const values = [
+    "93035554562912",
+    "1303555456299",
+    "30355545621",
+    "1234563035554562",
+    "2026-12-01T09:53:31.303Z",
+    "cs_30355545629a",
+    "130355545620000",
+    "303-555-45621",
+    "1303 555 45 629",
+  ];
+  const denver = known(personByPhone("303-555-4562"));
+  for (const value of values) {
+    for (const text of [value, `order ${value} of today`]) {
+      all(denver, "none", [[text, {
+        extra: json({ x: text }),
+        raw: json({ x: text }),
+        identifiers: [text],
+      }]]);
+    }
+  }
+  all(denver, "none", [
+    ["a JSON number", { extra: json({ at: 1303555456299, id: 93035554562912 }) }],
   ]);
 });
 
@@ -205,7 +318,8 @@ test("an address or number with other text around it in its own field is matched
     ["after another", phone("office 5550001111, mobile 415.867.5309")],
     ["followed by another", phone("415 867 5309 / 12 home")],
   ]);
-  all(dialled, "none", [["abroad", phone("+4158675309 home")], ["longer", phone("4158675309123 home")]]);
+  all(dialled, "mention", [["abroad", phone("+4158675309 home")]]);
+  all(dialled, "none", [["longer", phone("4158675309123 home")]]);
   all(london, "contact", [["abroad", phone("tel. +44 20 7946 0958 (home)")]]);
 });
 
