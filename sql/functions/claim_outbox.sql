@@ -1,15 +1,17 @@
 -- Claims due outbox rows under a lease, tenant by tenant, and returns what to send.
 --
 -- If a row's lease has expired, its process died: the attempt is recorded as lost and counts; after the last attempt,
--- the event becomes a dead letter. A lease that ends later than any can was taken before the clock was set back: it is
--- shortened to end as if it began now, because the event may be being sent. A pending row whose attempts exceed a lowered maximum is sent once more.
+-- the event becomes a dead letter. A pending row whose attempts exceed a lowered maximum is sent once more.
+--
+-- A lease that ends later than any can was taken before the clock was set back. It is shortened to end as if it began now,
+-- because the event may be being sent.
 --
 -- Claims no rows of a paused tenant or of a live one without a route, because they would be due again at once. Never
 -- returns an event without content.
 --
 -- p_floor: no row of the tenant is due before this time, as far as the caller knows; without it, a scan reads dead
--- index entries that a long transaction retains. One in the future is from before the clock was set back. p_settled: the result of settle_outbox, so that settle_outbox runs first
--- in the same statement.
+-- index entries that a long transaction retains. A time in the future, from before the clock was set back, does not count.
+-- p_settled: the result of settle_outbox, so that settle_outbox runs first in the same statement.
 --
 -- Uses "coalesce" and no bitmap scans, because statistics taken while nearly all rows were leased would make the planner
 -- read and sort all rows.
