@@ -263,10 +263,16 @@ function responseOutcome({ head, body }: Response): Outcome {
 /** Parses `Retry-After`: seconds, or a date relative to the response's `Date`, or to now if that is missing or invalid. */
 export function retryAfterSeconds({ retryAfter: value, date }: Response["head"]): number | null {
   if (value === null) return null;
-  const sentAtMs = Date.parse(date ?? "");
-  const seconds = /^\s*\d{1,9}\s*$/.test(value)
+  const sentAtMs = parseDate(date ?? "");
+  const seconds = /^\s*\d+\s*$/.test(value)
     ? Number(value)
-    : Math.ceil((Date.parse(value) - (Number.isNaN(sentAtMs) ? Date.now() : sentAtMs)) / 1000);
+    : Math.ceil((parseDate(value) - (Number.isNaN(sentAtMs) ? Date.now() : sentAtMs)) / 1000);
   if (Number.isNaN(seconds)) return null;
   return Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
+}
+
+/** Parses a date of HTTP, also in an obsolete format, or of ISO 8601; `Date.parse` alone also accepts `-1` and `soon 5`. */
+function parseDate(text: string): number {
+  const isDate = /^\s*(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)|\d{4}-\d\d-\d\d).*\d\d:\d\d:\d\d/.test(text);
+  return isDate ? Date.parse(text) : NaN;
 }

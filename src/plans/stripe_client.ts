@@ -169,7 +169,7 @@ export class StripeClient {
   #waitMs(tries: number, retryAfter: string | undefined): number {
     const { waitMs, waitMaxMs } = this.#bounds;
     const grownMs = Math.min(waitMs * 2 ** (tries - 1), waitMaxMs);
-    const retryAfterMs = /^\d{1,3}$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
+    const retryAfterMs = /^\d+$/.test(retryAfter ?? "") ? Number(retryAfter) * 1000 : 0;
     return Math.min(waitMaxMs, Math.max(retryAfterMs, grownMs * (0.5 + 0.5 * this.#options.random())));
   }
 

@@ -78,14 +78,18 @@ for (const code of [400, 401, 404, 409, 410, 422, 500, 502]) {
 const waits: readonly (readonly [string, Readonly<Record<string, string>>, number | null])[] = [
   ["seconds", { "Retry-After": "120" }, 120],
   ["0", { "Retry-After": "0" }, 1],
-  ["years", { "Retry-After": "999999999" }, 86_400],
+  ["centuries", { "Retry-After": "9999999999" }, 86_400],
+  ["400 digits", { "Retry-After": "9".repeat(400) }, 86_400],
+  ["a far date", { "Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT" }, 86_400],
   [
     "a date",
     { "Retry-After": "Thu, 03 Sep 2026 14:06:00 GMT", "Date": "Thu, 03 Sep 2026 14:05:00 GMT" },
     60,
   ],
   ["a date that has passed", { "Retry-After": "Thu, 03 Sep 2020 14:06:00 GMT" }, 1],
-  ["nonsense", { "Retry-After": "soon" }, null],
+  ...["soon", "soon 2099", "", "-1", "-9999999999", "1.5", "1e400", "+5", "5, 6"].map((text) =>
+    [`the invalid "${text}"`, { "Retry-After": text }, null] as const
+  ),
 ];
 for (const [what, headers, seconds] of waits) {
   test(`Retry-After with ${what} is reported as ${seconds}`, async () => {

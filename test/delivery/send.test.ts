@@ -92,6 +92,23 @@ async function opened(t: TestContext, options = {}): Promise<{ server: RawServer
   return { server, to: sender(t, server.port, options) };
 }
 
+const retryAfters: readonly (readonly [string, number])[] = [
+  ["120", 120_000],
+  ["86401", 86_400_000],
+  ["9999999999", 86_400_000],
+  ["9".repeat(400), 86_400_000],
+  ...["", "-1", "1.5", "1e400", "soon"].map((text) => [text, 0] as const),
+];
+test("a Retry-After of the tier is capped at a day, however many digits it has, and ignored if invalid", async (t) => {
+  const server = await RawServer.open(t);
+  const to = sender(t, server.port);
+  for (const [text, ms] of retryAfters) {
+    const head = answer("HTTP/1.1 424 Failed Dependency", `Retry-After: ${text}`, "Content-Length: 2");
+    server.react = (socket) => socket.write(`${head}{}`);
+    assert.partialDeepStrictEqual(await to.send("a", "{}"), { kind: "refused", retryAfterMs: ms }, text);
+  }
+});
+
 test("a request is one PUT with the event id in its path, Host and Content-Length", async (t) => {
   const server = await RawServer.open(t, "::1");
   const to = new Sender({

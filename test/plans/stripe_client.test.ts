@@ -86,6 +86,22 @@ for (const [what, faults] of retried) {
   });
 }
 
+test("a Retry-After is capped at the longest wait, however many digits it has", async () => {
+  // The longest wait does not fit into the call, so the call ends instead of waiting.
+  const patient = { waitMaxMs: 30_000 };
+  for (const seconds of ["1000", "9999999999", "9".repeat(400)]) {
+    stripe.clear();
+    stripe.fail(answered(503, { error: apiError, headers: { "Retry-After": seconds } }));
+    const outcome = await open(sale(), client({ bounds: patient }));
+    assert.deepEqual([outcome.kind, stripe.calls.length], ["not_now", 1], seconds);
+  }
+  for (const invalid of ["-1", "1e9", "soon"]) {
+    stripe.clear();
+    stripe.fail(answered(503, { error: apiError, headers: { "Retry-After": invalid } }));
+    assert.equal((await open(sale(), client({ bounds: patient }))).kind, "open", invalid);
+  }
+});
+
 const wrongParameter = {
   type: "invalid_request_error",
   code: "parameter_invalid_integer",
