@@ -19,6 +19,7 @@ import {
   stopOrphanedServer,
   superuser,
 } from "./postgres_folder.ts";
+import { writePrivateFile } from "./private_file.ts";
 import { signalProcess } from "./processes.ts";
 import { startWatchdog, type Watchdog } from "./watchdog.ts";
 
@@ -165,7 +166,8 @@ class Server implements EmbeddedPostgres {
       ...this.#settings,
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const log = openSync(this.logFile, "w", 0o600);
+    writePrivateFile(this.logFile, "");
+    const log = openSync(this.logFile, "a");
     const child = spawn(this.#binaries.postgres, ["-D", this.#folder.dataFolder, ...args], {
       cwd: "/",
       // The server has its own session, so that Ctrl-C reaches only this process, which stops everything in order.

@@ -13,7 +13,6 @@ import {
   renameSync,
   rmSync,
   unlinkSync,
-  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -26,6 +25,7 @@ import {
   privateTemporaryFolder,
   serverAccount,
 } from "./postgres_binaries.ts";
+import { writePrivateFile } from "./private_file.ts";
 import { findProcess, isAlive, signalProcess } from "./processes.ts";
 
 /** The superuser that `initdb` creates. */
@@ -177,8 +177,7 @@ export async function ensureData(folder: ServerFolder, binaries: PostgresBinarie
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
   const password = randomBytes(24).toString("base64url");
-  rmSync(passwordFile(folder), { force: true });
-  writeFileSync(passwordFile(folder), password, { mode: 0o600 });
+  writePrivateFile(passwordFile(folder), password);
   if (folder.account !== undefined) {
     chownSync(unfinished, folder.account.uid, folder.account.gid);
     chownSync(passwordFile(folder), folder.account.uid, folder.account.gid);

@@ -1,9 +1,10 @@
 /** Finds the `npm start` that is running with this data folder, and its database. */
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readSecretFiles } from "../src/settings/secret_files.ts";
+import { writePrivateFile } from "./private_file.ts";
 import { findProcess } from "./processes.ts";
 
 /** The folder in which `npm start` keeps its PostgreSQL and the keys. */
@@ -60,9 +61,7 @@ export function publishRunning(published: Published): void {
   mkdirSync(dataFolder, { recursive: true });
   const { pid } = process;
   const running: RunningStart = { pid, command: findProcess(pid)?.command ?? "", ...published };
-  // The file of an earlier start may have another mode.
-  rmSync(file, { force: true });
-  writeFileSync(file, `${JSON.stringify(running)}\n`, { mode: 0o600 });
+  writePrivateFile(file, `${JSON.stringify(running)}\n`);
 }
 
 export function withdrawRunning(): void {

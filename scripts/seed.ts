@@ -4,7 +4,7 @@
  */
 
 import { createHash, getRandomValues } from "node:crypto";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { generateKey, type KeySurface } from "../src/contract/api_key.ts";
 import { namedKinds } from "../src/store/delivery/effects.ts";
 import { changeRoute } from "../src/store/delivery/routes.ts";
@@ -13,6 +13,7 @@ import { insertKey, listKeys, revokeKey } from "../src/store/operator/api_keys.t
 import { addForm } from "../src/store/operator/form_definitions.ts";
 import { addTenant, listTenants } from "../src/store/operator/tenants.ts";
 import type { Pool } from "../src/store/pool.ts";
+import { writePrivateFile } from "./private_file.ts";
 
 const label = "npm-start";
 const formKey = "contact";
@@ -131,8 +132,7 @@ function readKeys(file: string): SavedKeys {
 }
 
 function writeKeys(file: string, keys: SavedKeys): void {
-  writeFileSync(file, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
+  writePrivateFile(file, `${JSON.stringify(keys, null, 2)}\n`);
 }
 
 export interface TenantRef {

@@ -6,7 +6,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { ConfigError } from "../src/settings/reader.ts";
@@ -22,6 +22,7 @@ import { listeners, usedListeners } from "./listeners.ts";
 import { markDevelopment } from "./demo/development.ts";
 import { createLogins } from "./login_roles.ts";
 import { type Program, startProgram } from "./program.ts";
+import { writePrivateFile } from "./private_file.ts";
 import { dataFolder, findRunning, publishRunning, withdrawRunning } from "./running.ts";
 import { seed, seedDevelopment, type SeedOptions, type SeedOutcome } from "./seed.ts";
 import {
@@ -112,7 +113,7 @@ async function start(): Promise<void> {
   process.env.FORMS_LINK_SECRET ||= randomBytes(32).toString("base64url");
   if (logFile !== undefined) {
     mkdirSync(dataFolder, { recursive: true });
-    writeFileSync(logFile, "");
+    writePrivateFile(logFile, "");
   }
   const listen = await actionsListen({ watch });
   const databaseUrl = given ?? await startDatabase();
@@ -163,7 +164,7 @@ async function startCatcher(files: DevCertificates, databaseUrl: string): Promis
   });
   const mailTo = hasMailServer(process.env) ? null : "leads@customer.example";
   const { webhookUrl, recipeUrl, url } = catcher;
-  writeFileSync(join(dataFolder, "crm_url"), recipeUrl, { mode: 0o600 });
+  writePrivateFile(join(dataFolder, "crm_url"), recipeUrl);
   return { url, seeded: await seedDevelopment(databaseUrl, { webhookUrl, secret, mailTo, keysFile }) };
 }
 
@@ -258,7 +259,7 @@ async function startService(environment: Record<string, string>): Promise<Readon
 
 function log(text: string): void {
   if (logFile === undefined) process.stdout.write(text);
-  else appendFileSync(logFile, text);
+  else appendFileSync(logFile, text, { mode: 0o600 });
 }
 
 function onProgramEnd({ code, message }: { readonly code: number; readonly message: string }): void {

@@ -35,7 +35,7 @@ export function readPair({ certFile, keyFile }: CertificateFiles): Pair | null {
 interface NewFile {
   readonly file: string;
   readonly text: string;
-  /** The mode of a new file; an existing file keeps its owner and mode. */
+  /** The mode of a new file; an existing file keeps its owner and mode, except that a key is closed to other users. */
   readonly mode: number;
 }
 
@@ -61,7 +61,7 @@ export function replaceFiles(files: readonly NewFile[]): void {
         const { uid, gid } = statSync(temporary);
         if (before.uid !== uid || before.gid !== gid) chownSync(temporary, before.uid, before.gid);
       }
-      chmodSync(temporary, before === undefined ? mode : before.mode & 0o777);
+      chmodSync(temporary, before === undefined ? mode : before.mode & (mode | 0o770));
     }
     for (const [from, to] of written) renameSync(from, to);
   } finally {

@@ -63,13 +63,13 @@ test("ctl certificates refuses to overwrite existing files", async () => {
   assert.deepEqual(contents(), before);
 });
 
-test("--renew keeps CA, names, owner and mode, and a running process loads the new files", async () => {
+test("--renew keeps CA, names, owner and mode but closes a key to others, and a running process loads the new files", async () => {
   const observed: TlsObservation[] = [];
   const files = await TlsFiles.load(server, "actions");
   const stop = files.watch({ everyMs: 10, observe: (observation) => observed.push(observation) });
   atEnd(stop);
   const old = await TlsFiles.load(client, "delivery");
-  chmodSync(path("server.key"), 0o640);
+  chmodSync(path("server.key"), 0o644);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) spawnSync("chown", ["12345:54321", path("server.key")]);
   const [ca, before] = [readFileSync(path("ca.pem"), "utf8"), [read("server.pem"), read("client.pem")]];
