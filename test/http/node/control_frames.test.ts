@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { connect } from "node:http2";
 import type { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { flood, frame, requests } from "../../support/http/http2_frames.ts";
 import { FrameClient, windowUpdate } from "../../support/http/frames.ts";
-import { ask, get, parse, places, startApp, Wire } from "../../support/http/echo.ts";
+import { ask, get, parse, places, startApp, Wire, within } from "../../support/http/echo.ts";
 import { selfSigned } from "../../support/authority.ts";
 import { temporaryFolder } from "../../support/folder.ts";
 
@@ -63,6 +64,27 @@ for (const place of places) {
         await app.close();
       });
     }
+
+    test("a body that is longer than its Content-Length closes only its connection", async () => {
+      const app = await startApp(place, { tls });
+      const client = connect(`https://127.0.0.1:${app.port}`, { rejectUnauthorized: false });
+      client.on("error", () => {});
+      const closed = new Promise((resolve) => client.once("close", resolve));
+      // Both requests wait for their body, so the connection closes while another request is open.
+      const [other, longer] = [0, 1].map(() => {
+        const request = client.request({ ":method": "POST", ":path": "/echo", "content-length": "2" });
+        request.on("error", () => {});
+        return request;
+      });
+      other?.write("a");
+      longer?.end("abc");
+      await within(closed, "close");
+      const another = await FrameClient.open(app.port);
+      another.ask("/name");
+      await another.next("data");
+      another.destroy();
+      await app.close();
+    });
 
     test("requests that are reset at once close the connection", async () => {
       const app = await startApp(place, { tls });
