@@ -281,7 +281,8 @@ export class DeliveryLoop {
   }
 
   async #claim(requestsMax: number): Promise<void> {
-    if (this.#isClaiming) return;
+    // A claim settles first: otherwise, after an outage, it would take and send again what was delivered before.
+    if (this.#isClaiming || this.#settler.isWriting) return;
     const requests = planClaim(this.#rotation, {
       freeSlots: requestsMax - this.#inFlight,
       readyCount: this.#readyCount,

@@ -21,9 +21,8 @@ export class Settler {
   #waiting: Settlement[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** Whether a batch is being written in a separate statement. */
   #isWriting = false;
-  /** Whether a batch failed and the pause before its retry has not ended. */
+  /** Whether a batch failed and neither the pause before its retry has ended nor a claim retries it. */
   #isPaused = false;
   #isClosed = false;
 
@@ -50,11 +49,14 @@ export class Settler {
     }, waitMs);
   }
 
-  /**
-   * Passes the next batch, empty during a pause, to `write`. If `write` rejects, queues the batch again and rethrows.
-   */
+  /** Whether a batch is being written in a separate statement: a claim could take its rows once their leases expire. */
+  get isWriting(): boolean {
+    return this.#isWriting;
+  }
+
+  /** Passes the next batch to `write`. If `write` rejects, queues the batch again and rethrows. */
   async writeWith<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
-    const batch = this.#isPaused ? [] : this.#nextBatch();
+    const batch = this.#nextBatch();
     const written = write(batch);
     this.#inFlight.add(written);
     try {
@@ -72,6 +74,7 @@ export class Settler {
   #nextBatch(): Settlement[] {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#isPaused = false;
     const batch = this.#waiting.slice(0, batchMax);
     this.#waiting = this.#waiting.slice(batch.length);
     if (this.#waiting.length > 0) this.#writeSoon();
@@ -94,21 +97,22 @@ export class Settler {
   #write(): void {
     if (this.#isWriting || this.#isPaused || this.#waiting.length === 0) return;
     this.#isWriting = true;
-    this.writeWith((batch) => this.#settle(batch)).then(() => {
-      this.#isWriting = false;
+    this.writeWith(async (batch) => {
+      try {
+        await this.#settle(batch);
+      } finally {
+        this.#isWriting = false;
+      }
+    }).then(() => {
       if (this.#waiting.length >= flushThreshold || this.#isClosed) this.#write();
       else if (this.#waiting.length > 0) this.#writeSoon();
-    }, (error) => {
-      this.#isWriting = false;
-      this.#onFailure(error);
-    });
+    }, this.#onFailure);
   }
 
   /** Writes the remaining settlements; gives up at the first failure, after which the leases expire. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#inFlight);
-    this.#isPaused = false;
     try {
       while (this.#waiting.length > 0) await this.writeWith((batch) => this.#settle(batch));
     } catch (error) {

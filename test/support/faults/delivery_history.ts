@@ -24,12 +24,23 @@ export interface Effects {
   readonly mails: readonly ReceivedMail[];
 }
 
+interface Parts {
+  readonly databaseUrl: string;
+  readonly intake: History;
+  readonly tier: Tier;
+  /**
+   * Whether the service may discard its connections by itself, as on a busy machine. A claim can then commit without a
+   * response: nothing is sent, and after its lease the attempt counts as lost.
+   */
+  readonly mayLoseClaims?: boolean;
+}
+
 /** The deliveries of one store to one tier. */
 export class DeliveryHistory {
-  readonly #parts: { readonly databaseUrl: string; readonly intake: History; readonly tier: Tier };
+  readonly #parts: Parts;
   readonly #kills: Kill[] = [];
 
-  constructor(parts: { readonly databaseUrl: string; readonly intake: History; readonly tier: Tier }) {
+  constructor(parts: Parts) {
     this.#parts = parts;
   }
 
@@ -73,6 +84,13 @@ export class DeliveryHistory {
     const { databaseUrl, intake, tier } = this.#parts;
     const store = await readStore(databaseUrl);
     const cut = new Set(this.#kills.flatMap((kill) => [...kill.sends]));
+    if (this.#parts.mayLoseClaims) {
+      const arrived = new Set(tier.requests.map(sendOf));
+      const lost = store.attempts.filter(({ outcome }) => outcome === "lost");
+      for (const send of lost.map(({ eventId, number }) => `${eventId} ${number}`)) {
+        if (!arrived.has(send)) cut.add(send);
+      }
+    }
     const findings = [
       ...intake.findings(store),
       ...stateFindings(store),
