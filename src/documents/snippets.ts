@@ -135,8 +135,8 @@ export function clientModule(baseUrl: string): string {
         if (!canRetry || failures === triesMax) {
           throw new NotSent(status, json, headers.get("X-Request-Id") ?? "");
         }
-        // In seconds; an edge proxy may send a date instead, which counts as 0.
-        const retryAfterMs = (Number(headers.get("Retry-After")) || 0) * 1000;
+        // In seconds, at most a day; an edge proxy may send a date instead, which counts as 0.
+        const retryAfterMs = Math.min(Number(headers.get("Retry-After")) || 0, 86_400) * 1000;
         const backoffMs = Math.random() * Math.min(waitMsMax, 250 * 2 ** waits);
         await new Promise((done) => setTimeout(done, retryAfterMs + backoffMs));
       }
