@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import type { KeySurface } from "../../contract/api_key.ts";
+import { members } from "../../lead/json.ts";
 import { isoTime } from "./admin_pool.ts";
 import type { Pool } from "../pool.ts";
 import { query, queryOne } from "../query.ts";
@@ -106,27 +107,40 @@ export interface UnknownField {
 }
 
 const examinedMax = 2_000;
+/** The maximum number of characters read, so that reading them does not delay the process's posts. */
+const examinedLengthMax = 1_000_000;
 const unknownMax = 100;
 const unknownLengthMax = 100;
 
-/** Reads the most common names under `extra` in a key's newest leads: at most 2,000, from the last 30 days. */
+/**
+ * Reads the most common names under `extra` in a key's newest leads: at most 2,000 and a million characters, from the last 30
+ * days. PostgreSQL's JSON functions are not used, because they fail on the `\u0000` that `extra` may contain.
+ */
 export async function readUnknownFields(pool: Pool, id: string): Promise<UnknownField[]> {
-  const row = await queryOne(pool, (sql) =>
-    sql<{ fields: UnknownField[] }[]>`
-      select (
-        select coalesce(json_agg(u order by u.leads desc, u.name), '[]') from (
-          select left(n.name, ${unknownLengthMax}) as name, count(*)::int as leads
-          from (
-            select e.extra from event as e
-            where e.key_id = k.id and e.kind = 'lead' and e.extra is not null
-              and e.event_id >= event_id_at(service_clock() - interval '30 days')
-            order by e.event_id desc limit ${examinedMax}
-          ) as e, json_object_keys(e.extra::json) as n (name)
-          group by 1 order by 2 desc, 1 limit ${unknownMax}
-        ) as u
-      ) as fields
-      from api_key as k where k.id = ${id}::bigint`);
-  return row?.fields ?? [];
+  const rows = await query(pool, (sql) =>
+    sql<{ extra: string }[]>`
+      select n.extra from (
+        select e.event_id, e.extra, sum(length(e.extra)) over (order by e.event_id desc) as length
+        from (
+          select e.event_id, e.extra from event as e
+          where e.key_id = ${id}::bigint and e.kind = 'lead' and e.extra is not null
+            and e.event_id >= event_id_at(service_clock() - interval '30 days')
+          order by e.event_id desc limit ${examinedMax}
+        ) as e
+      ) as n
+      where n.length <= ${examinedLengthMax}
+      order by n.event_id desc`);
+  const leads = new Map<string, number>();
+  for (const { extra } of rows) {
+    // A surrogate pair that is cut becomes U+FFFD.
+    const names = members(extra).map(({ name }) => name.slice(0, unknownLengthMax).toWellFormed());
+    for (const name of new Set(names)) {
+      leads.set(name, (leads.get(name) ?? 0) + 1);
+    }
+  }
+  return [...leads].map(([name, leads]) => ({ name, leads }))
+    .sort((a, b) => b.leads - a.leads || (a.name < b.name ? -1 : 1))
+    .slice(0, unknownMax);
 }
 
 interface Revocation {
