@@ -11,7 +11,7 @@ const core =
 const coreFaults = /^test\/faults\/(server_killed|connection_cut|key_revoked|store_away)/;
 /** The files that run only with `--all`: other surfaces, browser tests, and repetitions on the other runtime. */
 const beyondCore =
-  /\.browser\.|suite\/(checkout|console|docs|forms_docs|generated|handed|ops|plans|public|site|supervised)|\/(on_deno|effects\.\w+|search)\./;
+  /\.browser\.|suite\/(checkout|console|docs|forms_docs|generated|handed|hostile|ops|plans|public|site|supervised)|\/(on_deno|effects\.\w+|search)\./;
 
 /** Whether plain `npm test` runs a test file. */
 export function isCore(file: string): boolean {

@@ -82,6 +82,9 @@ export const navigation = Object.entries(routes).flatMap(([path, { name }]) =>
   name === undefined ? [] : [{ path, name }]
 );
 
+/** The paths of all pages. */
+export const pagePatterns = Object.keys(routes).filter((path) => routes[path]?.get !== undefined);
+
 const emptyFrame = { navigation, section: null, message: null, attention: new Map<string, string>() };
 
 /** Adds the console's routes to the operator's router. */
