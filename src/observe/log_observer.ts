@@ -13,6 +13,7 @@ export function loggingObserver(log: Log): Observe {
         return log.info("request", accessFields(observation));
       case "batch_committed":
       case "batch_failed":
+      case "job_succeeded":
       case "post_refused":
       case "post_not_logged":
       case "settled":

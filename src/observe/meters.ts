@@ -61,11 +61,15 @@ export class Meters {
   );
   readonly #deadLetters = this.registry.counter(definition("lead_deaths_total"));
 
+  /** When each job last succeeded, in seconds since 1970. */
+  readonly #jobSuccesses = new Map<string, number>();
+
   readonly #wallMs: () => number;
 
   /** `wallMs` returns the wall-clock time, in milliseconds since 1970. */
   constructor(wallMs: () => number) {
     this.#wallMs = wallMs;
+    this.registry.gauge(definition("lead_job_last_success_timestamp_seconds"), () => this.#jobSuccesses);
     // Sets counters to 0, so that their rates are known from the first observation on.
     for (const kind of postKinds.values()) {
       this.#accepted.add(0, { kind });
@@ -90,6 +94,9 @@ export class Meters {
         return this.#warnings.add(1);
       case "job_failed":
         return this.#failedJobs.add(1, { task: observation.event });
+      case "job_succeeded":
+        this.#jobSuccesses.set(observation.job, this.#wallMs() / 1_000);
+        return;
       case "batch_committed":
         return this.#countCommit(observation);
       case "batch_failed":

@@ -102,6 +102,10 @@ export const serviceMetrics = {
     "1 while the store accepts writes, according to commits and, between them, this process's heartbeats.",
   ),
   lead_job_failures_total: counter("Failed runs of background jobs, by log event.", ["task"]),
+  lead_job_last_success_timestamp_seconds: gauge(
+    "When each background job last succeeded in this process, in seconds since 1970; absent until then.",
+    ["task"],
+  ),
   lead_outbox_pending: gauge("Pending events, across all processes."),
   lead_outbox_dead: gauge("Dead letters, across all processes."),
   lead_outbox_oldest_pending_age_seconds: gauge(

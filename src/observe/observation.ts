@@ -18,7 +18,9 @@ export type ServiceObservation =
   /** A surface accepts connections at this URL. */
   | { readonly kind: "listening"; readonly surface: string; readonly url: string }
   /** A job failed; `event` is the name of its log event. */
-  | { readonly kind: "job_failed"; readonly event: string; readonly error: unknown };
+  | { readonly kind: "job_failed"; readonly event: string; readonly error: unknown }
+  /** A run of a job succeeded. */
+  | { readonly kind: "job_succeeded"; readonly job: string };
 
 /** Receives an observation; must neither wait nor throw. */
 export type Observe = (observation: Observation) => void;

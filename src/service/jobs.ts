@@ -55,6 +55,9 @@ const failureEvents: Readonly<Record<keyof JobsByName, string>> = {
   learning: "spam_learning_failed",
 };
 
+/** The names of all jobs. */
+export const jobNames = Object.keys(failureEvents);
+
 // How long a shutdown waits for runs in flight, and then for the counts to be written, which may take 3 s. A run is a
 // transaction, so another process repeats an abandoned run.
 const stopGraceMs = 1_000;
@@ -74,7 +77,10 @@ export interface Jobs {
 export function startJobs(jobs: JobsByName, observe: Observe): Jobs {
   const start = <T>(name: keyof JobsByName, job: Job<T>) => {
     const event = failureEvents[name];
-    return repeat(job, { onFailure: (error) => observe({ kind: "job_failed", event, error }) });
+    return repeat(job, {
+      onFailure: (error) => observe({ kind: "job_failed", event, error }),
+      onSuccess: () => observe({ kind: "job_succeeded", job: name }),
+    });
   };
   const heartbeat = start("heartbeat", jobs.heartbeat);
   const plans = jobs.plans === null ? null : start("plans", jobs.plans);

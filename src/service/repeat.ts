@@ -21,7 +21,10 @@ export interface Repeating {
 /** Repeats a job until it is stopped, beginning with a pause. */
 export function repeat<T>(
   job: Job<T>,
-  { onFailure }: { readonly onFailure: (error: unknown) => void },
+  { onFailure, onSuccess = () => {} }: {
+    readonly onFailure: (error: unknown) => void;
+    readonly onSuccess?: () => void;
+  },
 ): Repeating {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | null = null;
@@ -30,6 +33,7 @@ export function repeat<T>(
     let outcome: T | null = null;
     try {
       outcome = await job.runOnce();
+      onSuccess();
     } catch (error) {
       if (!isStopped) onFailure(error);
     }
