@@ -1,7 +1,7 @@
 /**
  * `npm test`: formatting, lint, types, generated files, then the core tests on its own PostgreSQL. `npm test -- --all`
  * runs all tests, `npm test -- lead` the test files with `lead` in their path, `npm test -- lint types` the named
- * steps (format, lint, types, generated, tidy, coverage, node, faults, clients, kits, deno). All jobs run,
+ * steps (format, lint, types, generated, tidy, coverage, node, faults, soak, clients, kits, deno). All jobs run,
  * in parallel, even if one fails; the summary repeats failures and lists the slowest files and the tests skipped for lack
  * of a tool. `npm test -- --packages` prints the Debian packages that `--all` needs and this machine lacks.
  *
@@ -89,12 +89,13 @@ const testFiles = readdirSync(join(root, "test"), { recursive: true, encoding: "
 
 /** The test files for each step. The slowest steps are first, so that none runs alone at the end. */
 const filePatterns: Readonly<Record<string, RegExp>> = {
+  soak: /^test\/soak\//,
   kits: /^test\/kits\//,
   clients: /^test\/generated_clients\//,
   faults: /^test\/faults\//,
   // The programs in the documents are not repeated on Deno, because the server's runtime does not affect them.
   deno: /^test\/suite\/(?!docs_snippets|forms_docs)/,
-  node: /^test\/(?!kits|generated_clients|faults|contract|lead|limiter|pure|tidy)/,
+  node: /^test\/(?!kits|generated_clients|faults|soak|contract|lead|limiter|pure|tidy)/,
   coverage: /^test\/(contract|lead|limiter|pure)/,
   tidy: /^test\/tidy/,
 };

@@ -40,11 +40,11 @@ export interface HostileStage {
   readonly on: { readonly databaseUrl: string };
 }
 
-/** Starts the service and its actions process; `settings` are the service's. */
+/** Starts the service and its actions process, as {@linkcode ConsoleStage.openWithActions}. */
 export async function openHostileStage(
-  settings: Readonly<Record<string, string>> = {},
+  ...options: Parameters<typeof ConsoleStage.openWithActions>
 ): Promise<HostileStage> {
-  const { stage, fixture } = await ConsoleStage.openWithActions(settings);
+  const { stage, fixture } = await ConsoleStage.openWithActions(...options);
   const { testEnv } = stage;
   const on = { databaseUrl: testEnv.database.url };
   const targets: Target[] = [];

@@ -24,16 +24,22 @@ export class ConsoleStage {
     return await ConsoleStage.#start(await TestEnv.open(), env);
   }
 
-  /** The same with an actions process, which `fixture` describes; the `env` that is returned reaches it. */
-  static async openWithActions(settings: Readonly<Record<string, string>> = {}): Promise<
+  /**
+   * The same with an actions process, which `fixture` describes; the `env` that is returned reaches it. `options` can name
+   * another empty database.
+   */
+  static async openWithActions(
+    settings: Readonly<Record<string, string>> = {},
+    options: { readonly databaseUrl?: string; readonly actionsEnv?: Readonly<Record<string, string>> } = {},
+  ): Promise<
     {
       readonly stage: ConsoleStage;
       readonly fixture: Fixture;
       readonly env: Readonly<Record<string, string>>;
     }
   > {
-    const testEnv = await TestEnv.open();
-    const fixture = await openFixture({ databaseUrl: testEnv.database.url });
+    const testEnv = await TestEnv.open(options.databaseUrl);
+    const fixture = await openFixture({ databaseUrl: testEnv.database.url, env: options.actionsEnv ?? {} });
     const { actions, authority, client } = fixture;
     const env = {
       ACTIONS_URL: `https://127.0.0.1:${actions.port}`,
