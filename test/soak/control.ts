@@ -1,6 +1,7 @@
 /**
  * Measures what the machine does to a process: each 100 ms, as the service's own measurement, the delay of a timer and the
- * duration of a fixed piece of work, reading the largest form. When asked, sends of each what 0.1 % exceed, in milliseconds.
+ * duration of a fixed piece of work, reading the largest form. When asked, sends the delay that 0.1 % exceed and the median
+ * duration, in milliseconds, and the processor time.
  */
 
 import process from "node:process";
@@ -18,8 +19,15 @@ const timer = setInterval(() => {
   works.push(performance.now() - startMs);
   dueAtMs = startMs + intervalMs;
 }, intervalMs);
-/** The value that 0.1 % exceed. */
-const high = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.ceil(0.999 * values.length) - 1];
-process.on("message", () => process.send?.({ delayMs: high(delays), workMs: high(works) }));
+/** The value that this part of the values does not exceed. */
+const quantile = (values: readonly number[], part: number) =>
+  values.toSorted((a, b) => a - b)[Math.ceil(part * values.length) - 1];
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({
+    delayMs: quantile(delays, 0.999),
+    workMs: quantile(works, 0.5),
+    cpuSeconds: (user + system) / 1e6,
+  });
+});
 process.on("disconnect", () => clearInterval(timer));
