@@ -5,6 +5,7 @@ import { Retention } from "../../../src/store/jobs/retention.ts";
 import { acceptPosts } from "../../support/accept.ts";
 import type { Pool } from "../../../src/store/pool.ts";
 import { openPool } from "../../support/pool.ts";
+import { rowsRead } from "../../support/rows_read.ts";
 import { TestEnv } from "../../support/test_env.ts";
 import { rowsWith } from "../../support/every_value.ts";
 
@@ -100,15 +101,10 @@ test("a run without old posts reads none of the log", async () => {
     insert into post_log (id, key_id, at, status, error, is_collision)
     select new_event_id(event_id_at(service_clock()), n), ${web}, service_clock(), 400, 'invalid_json', false
     from generate_series(1, 20000) as n`;
-  const reads = async () => {
-    await sql`select pg_stat_force_next_flush()`;
-    const [row] = await sql<{ count: number }[]>`
-      select (t.seq_tup_read + t.idx_tup_fetch)::int as count from pg_stat_user_tables as t where t.relname = 'post_log'`;
-    return row?.count ?? -1;
-  };
-  const before = await reads();
-  assert.equal((await sql`select expire_posts(500) as n`)[0]?.n, 0);
-  assert.ok(await reads() - before < 100, "rows read");
+  const read = await rowsRead(sql, "post_log", async () => {
+    assert.equal((await sql`select expire_posts(500) as n`)[0]?.n, 0);
+  });
+  assert.ok(read < 100, `${read} rows were read`);
 });
 
 /** Returns which of the events still have their content. */
@@ -277,6 +273,20 @@ test("one run examines at most 500 events and no other content", async () => {
   assert.deepEqual(runs, [500, 500, 0]);
   assert.deepEqual([await content(web), await content(shop), await content(others)], [0, 0, 20_000]);
   assert.equal(reported.splice(0).reduce((sum, count) => sum + count, 0), 1_000);
+});
+
+test("a run reads the collisions of expired events only", async () => {
+  await storeMany(5_000, others);
+  await storeMany(2, web, "1");
+  await sql`
+    insert into collision (event_id, content_digest, key_id, count, first_at, last_at, lead, flags, other_person)
+    select event_id, gen_random_uuid(), key_id, 1, received_at, received_at, '{}', '{}', false from event`;
+  await setRetention(1);
+  await setDay(2);
+  const read = await rowsRead(sql, "collision", () => sql`select * from expire_content(500)`);
+  assert.ok(read < 50, `${read} rows were read`);
+  const kept = await sql`select count(lead)::int as count from collision`;
+  assert.deepEqual([kept[0]?.count, await content(web)], [5_000, 0]);
 });
 
 test("only one process runs at a time, and a locked event is left for later", async () => {

@@ -5,6 +5,7 @@ import test from "node:test";
 import { Rollup } from "../../../src/store/jobs/rollup.ts";
 import { acceptPosts } from "../../support/accept.ts";
 import { openPool } from "../../support/pool.ts";
+import { rowsRead } from "../../support/rows_read.ts";
 import { TestEnv } from "../../support/test_env.ts";
 
 const testEnv = await TestEnv.open();
@@ -59,14 +60,7 @@ test("a run reads no more rows when years of hours are rolled up", async () => {
   await sql`
     insert into hour_rolled (hour) select h from generate_series(timestamptz '2020-01-01', '2025-12-31', '1 hour') as h
     on conflict do nothing`;
-  const reads = async () => {
-    await sql`select pg_stat_force_next_flush()`;
-    const [row] = await sql<{ count: number }[]>`
-      select (seq_tup_read + idx_tup_fetch)::int as count from pg_stat_user_tables where relname = 'hour_rolled'`;
-    return row?.count ?? -1;
-  };
   await sql`analyze hour_rolled`;
-  const before = await reads();
-  await sql`select roll_up_hours(1)`;
-  assert.ok(await reads() - before < 100, "rows read");
+  const read = await rowsRead(sql, "hour_rolled", () => sql`select roll_up_hours(1)`);
+  assert.ok(read < 100, `${read} rows were read`);
 });
