@@ -23,13 +23,14 @@ create table unknown_area (
   count bigint not null,
   first_at timestamptz not null,
   last_at timestamptz not null,
-  -- The key that sent the term first.
+  -- The key that sent the term first, and the day (UTC) on which it was counted.
   key_id int not null,
+  counted_on date not null,
   primary key (term, tenant_id)
 );
 -- No statistics, as in event.
 alter table unknown_area alter column term set statistics 0;
 -- Finds a key's new terms of a day.
-create index unknown_area_key on unknown_area (key_id, first_at);
+create index unknown_area_key on unknown_area (key_id, counted_on);
 -- Finds a tenant's terms that only expired leads used.
 create index unknown_area_last_at on unknown_area (tenant_id, last_at);

@@ -43,6 +43,8 @@ create table subscription (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
+-- No statistics, as in event.
+alter table subscription alter column session_url set statistics 0, alter column session_id set statistics 0;
 create index subscription_created on subscription (created_at desc, id);
 -- For forget_checkouts.
 create index subscription_key on subscription (created_at) where key_digest is not null;

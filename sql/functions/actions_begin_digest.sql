@@ -23,6 +23,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
+  v_lease constant interval := make_interval(secs => p_lease_ms / 1000.0);
   v_due record;
   v_end timestamptz;
   v_since timestamptz;
@@ -45,6 +46,8 @@ begin
   update actions.digest as d set due_at = x.due_at, covered_until = date_trunc('hour', x.due_at, 'UTC')
   from tenant as t cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
   where t.id = d.tenant_id and d.due_at > v_now;
+  -- As in claim_outbox.
+  update actions.digest as d set lease_until = v_now + v_lease where d.lease_until > v_now + 2 * v_lease;
 
   select d.*, x.due_at as now_due_at, t.slug, t.name, t.time_zone, t.digest_actions, r.address,
     exists (select from hour_rolled as h where h.hour = date_trunc('hour', x.due_at, 'UTC') - interval '1 hour') as is_rolled
@@ -54,8 +57,8 @@ begin
   join actions.route as r on r.tenant_id = d.tenant_id and r.id = d.route_id
   cross join lateral actions.digest_due(v_now, t.time_zone, t.digest_at) as x (due_at)
   where x.due_at > d.due_at and not actions.is_paused(t, 'email')
-    -- A lease or pause that ends later than any can began before the clock was set back.
-    and (d.lease is null or d.lease_until <= v_now or d.lease_until > v_now + make_interval(secs => 2 * p_lease_ms / 1000.0))
+    and (d.lease is null or d.lease_until <= v_now)
+    -- A pause that ends later than any can began before the clock was set back.
     and (d.next_at <= v_now or d.next_at > v_now + interval '1 hour' or d.trying_at is distinct from x.due_at)
     and (
       v_now >= x.due_at + interval '15 minutes'
@@ -76,7 +79,7 @@ begin
   v_until := greatest(v_until, v_due.covered_until);
   v_since := greatest(v_due.covered_until, v_until - interval '7 days');
   update actions.digest as d
-  set lease = p_lease, lease_until = v_now + make_interval(secs => p_lease_ms / 1000.0),
+  set lease = p_lease, lease_until = v_now + v_lease,
     trying_at = v_due.now_due_at, trying_until = v_until,
     attempts = case when d.trying_at = v_due.now_due_at then d.attempts + 1 else 1 end
   where d.tenant_id = v_due.tenant_id and d.route_id = v_due.route_id;

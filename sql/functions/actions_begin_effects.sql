@@ -27,6 +27,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := service_clock();
+  v_lease constant interval := make_interval(secs => greatest(p_lease_ms, p_recipe_lease_ms) / 1000.0);
+  v_late constant timestamptz := v_now + 2 * v_lease;
   v_tenant tenant;
   -- The suspended CRM route, unless this event tries it.
   v_waiting_id int;
@@ -70,15 +72,13 @@ begin
   )
   order by r.id
   on conflict (event_id, route_id) do update
-    set lease = excluded.lease, lease_until = excluded.lease_until, attempts = e.attempts + excluded.attempts,
+    -- A lease that ends later than any can was taken before the clock was set back: it is shortened, as in claim_outbox.
+    set lease = case when e.lease_until > v_late then e.lease else excluded.lease end,
+      lease_until = case when e.lease_until > v_late then coalesce(excluded.lease_until, v_now + v_lease) else excluded.lease_until end,
+      attempts = e.attempts + case when e.lease_until > v_late then 0 else excluded.attempts end,
       -- The reason belongs to the stored response, if there is one.
       reason = case when e.settled_at is null then coalesce(excluded.reason, e.reason) else e.reason end
-    where not e.is_done and not e.is_refused
-      -- A lease that ends later than any can was taken before the clock was set back.
-      and (
-        e.lease is null or e.lease_until <= v_now
-        or e.lease_until > v_now + make_interval(secs => 2 * greatest(p_lease_ms, p_recipe_lease_ms) / 1000.0)
-      );
+    where not e.is_done and not e.is_refused and (e.lease is null or e.lease_until <= v_now or e.lease_until > v_late);
 
   -- Reads the routes again: a concurrently added route has no effect yet, and the lease of a removed route expires.
   -- Rejected: an array of the routes, which took 30 % more processor time.

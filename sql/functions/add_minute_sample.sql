@@ -44,5 +44,6 @@ begin
     breaker = excluded.breaker;
 
   delete from minute_sample where at < v_now - interval '31 days';
+  delete from minute_sample where at > v_now + interval '31 days';
 end
 $$;

@@ -21,7 +21,7 @@ begin
     select from outbox as o
     where o.tenant_id = t.id and o.due_at >= case when f.since <= v_now then f.since else '-infinity' end
       and o.due_at <= v_now
-      and coalesce(o.lease_until <= v_now or o.lease_until > v_now + make_interval(secs => 2 * p_lease_ms / 1000.0), true)
+      and coalesce(o.lease_until <= v_now or o.lease_until > v_now + 2 * make_interval(secs => p_lease_ms / 1000.0), true)
     order by o.due_at limit 1
   ) as due
   where t.is_delivering;

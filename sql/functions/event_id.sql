@@ -1,10 +1,11 @@
 -- An event id has 38 hex digits that sort by acceptance: microseconds since 1970 (14), the position in the batch (4), and
 -- random digits (20, 80 bits). Only this file and src/contract/event_id.ts define the format.
 
--- Returns the prefix of the ids of events accepted at a time. These and all later ids sort after the prefix.
+-- Returns the prefix of the ids of events accepted at a time; before 1970, that of 1970. These and all later ids sort after the
+-- prefix.
 create or replace function event_id_at(p_at timestamptz) returns text
 language sql stable parallel safe
-as $$ select lpad(to_hex((extract(epoch from p_at) * 1000000)::bigint), 14, '0') collate "C" $$;
+as $$ select lpad(to_hex(greatest((extract(epoch from p_at) * 1000000)::bigint, 0)), 14, '0') collate "C" $$;
 
 -- Returns a new id with a prefix from event_id_at, for a position in its batch (from 1).
 create or replace function new_event_id(p_at text, p_place bigint) returns text

@@ -55,10 +55,14 @@ begin
     update retention_deferred as l set retry_at = v_now + v_retry where l.event_id = any (v_ids);
   end if;
 
+  -- A position beyond the retention was reached by a clock that was ahead, or that is behind now: events may have been passed.
+  update retention_cursor as c set after_id = ''
+  from api_key as k join tenant as t on t.id = k.tenant_id
+  where c.key_id = k.id and c.after_id >= event_id_at(v_now - make_interval(days => t.retention_days));
+
   for v_key in
     select k.id, t.id as tenant_id, event_id_at(v_now - make_interval(days => t.retention_days)) as until_id,
-      -- A position in the future was reached before the clock was set back.
-      case when c.after_id < event_id_at(v_now - make_interval(days => t.retention_days)) then c.after_id else '' end as after_id
+      coalesce(c.after_id, '') as after_id
     from tenant as t
     join api_key as k on k.tenant_id = t.id
     left join retention_cursor as c on c.key_id = k.id

@@ -21,7 +21,8 @@ begin
     order by o.id limit p_limit for update skip locked
   ));
   get diagnostics v_count = row_count;
-  delete from post_log_day as d where d.day < (v_now at time zone 'UTC')::date - 1;
+  -- A day in the future was counted before the clock was set back.
+  delete from post_log_day as d where d.day not between (v_now at time zone 'UTC')::date - 1 and (v_now at time zone 'UTC')::date + 1;
   return v_count;
 end
 $$;

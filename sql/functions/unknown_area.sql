@@ -9,7 +9,7 @@ set jit = off
 as $$
 declare
   v_day_max constant int := 1000;
-  v_day constant timestamptz := date_trunc('day', service_clock(), 'UTC');
+  v_day constant date := (service_clock() at time zone 'UTC')::date;
 begin
   with sent as materialized (
     select e.tenant_id, e.key_id, e.lead ->> 'project_area' as term, count(*) as count,
@@ -23,14 +23,11 @@ begin
     from sent as s left join unknown_area as u on u.term = s.term collate "C" and u.tenant_id = s.tenant_id
   ),
   kept as materialized (
-    select k.key_id, (
-      select count(*) from unknown_area as u
-      where u.key_id = k.key_id and u.first_at >= v_day and u.first_at < v_day + interval '1 day'
-    ) as count
+    select k.key_id, (select count(*) from unknown_area as u where u.key_id = k.key_id and u.counted_on = v_day) as count
     from (select distinct j.key_id from judged as j where j.is_new) as k
   )
-  insert into unknown_area as u (tenant_id, term, count, first_at, last_at, key_id)
-  select t.tenant_id, t.term, sum(t.count), min(t.first_at), max(t.last_at), min(t.key_id)
+  insert into unknown_area as u (tenant_id, term, count, first_at, last_at, key_id, counted_on)
+  select t.tenant_id, t.term, sum(t.count), min(t.first_at), max(t.last_at), min(t.key_id), v_day
   from (
     select j.tenant_id, j.key_id, j.count, j.first_at, j.last_at,
       case when j.is_new and k.count + j.nth > v_day_max then '' else j.term end as term
@@ -43,7 +40,8 @@ begin
 end
 $$;
 
--- Takes an erased lead's term back, and removes a term that no other lead has.
+-- Takes an erased lead's term back, and removes a term that no other lead has. If the term is kept now but was not when the lead
+-- was counted, another lead's count is taken back instead.
 create or replace function forget_unknown_area(p_tenant_id int, p_term text) returns void
 language plpgsql
 as $$

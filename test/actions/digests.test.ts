@@ -195,6 +195,8 @@ test("after the clock was set back, the next day's digest is sent, and an interr
   // The lease of a process that died, and the pause before its next try.
   await sql`update actions.digest set lease = gen_random_uuid(), lease_until = '2026-11-28T15:01:00Z'`;
   await at("2026-11-21T15:00:00Z");
+  assert.equal((await sent()).length, 0);
+  await at("2026-11-21T15:02:00Z");
   const mails = await sent();
   assert.equal(mails.length, 1);
   assert.match(textOf(mails[0]?.raw ?? ""), /^Leads: 2 /m);

@@ -229,8 +229,10 @@ test("an effect whose record was lost in a crash is repeated with the same id", 
   // The lease's owner might still be working.
   assert.equal((await fixture.deliver({ eventId, attempt: 2 })).json.effects.crm, "failed: in_progress");
   assert.equal(callsOf(eventId), 1);
-  // Its lease would end in a month if the clock had been set back.
+  // After the clock was set back, its lease ends as if it had begun then.
   await setClock("clock_timestamp() - interval '30 days'");
+  assert.equal((await fixture.deliver({ eventId, attempt: 2 })).json.effects.crm, "failed: in_progress");
+  await setClock("clock_timestamp() - interval '30 days' + interval '31 seconds'");
   assert.deepEqual((await fixture.deliver({ eventId, attempt: 3 })).json.effects, {
     crm: "done",
     email: "done",

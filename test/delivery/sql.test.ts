@@ -287,6 +287,30 @@ test("one statement settles a batch and claims what it made due", async () => {
   assert.deepEqual(await attempts(ids[1]), []);
 });
 
+test("after the clock was set back by hours, only waits that began before are ended", async () => {
+  const tenant = await addTenant();
+  const hourMs = 3_600_000;
+  const [old] = await post(tenant) as [string];
+  await moveClock(startMs + 5 * hourMs);
+  const [ahead, fresh] = await post(tenant, 2) as [string, string];
+  const refuse = async () => {
+    const lease = randomUUID();
+    const rows = await claim(lease, [tenant]);
+    for (const { event_id: id, number } of rows) {
+      await settle(lease, [id], "retry", { number, retryMs: hourMs });
+    }
+    return idsOf(rows).sort();
+  };
+  // The last one is not tried.
+  await sql`update outbox set due_at = due_at + interval '1 second' where event_id = ${fresh}`;
+  assert.deepEqual(await refuse(), [old, ahead]);
+  await moveClock(startMs + 1_000);
+  const limitWaits = async () => (await sql`select limit_waits(${24 * hourMs}, 10) as count`)[0]?.count;
+  assert.equal(await limitWaits(), 3);
+  assert.deepEqual(await refuse(), [old, ahead, fresh]);
+  assert.equal(await limitWaits(), 0);
+});
+
 test("after the clock was set back, waits and leases end as if they began then", async () => {
   const tenant = await addTenant();
   const [waits, leased] = await post(tenant, 2) as [string, string];

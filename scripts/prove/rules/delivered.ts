@@ -204,7 +204,8 @@ function scheduleErrors(all: readonly StoredAttempt[], history: History | null):
     // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response. If it is
     // recorded late, its time is that of the record less its duration.
     const isReclaimed = next !== undefined &&
-      (next.atMs - atMs >= claimMs || atMs + (durationMs ?? 0) >= next.atMs);
+      // The clock may have been set back in between.
+      (Math.abs(next.atMs - atMs) >= claimMs || atMs + (durationMs ?? 0) >= next.atMs);
     const isSpentCorrect = outcome === "refused" || outcome === "lost"
       ? spent
       : status !== 503 || !spent || isReclaimed;

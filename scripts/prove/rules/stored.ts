@@ -182,16 +182,22 @@ export const storeRules: Rules = {
     ),
 
   /** SPEC, Lead acknowledgement: event ids sort by time of acceptance. */
-  order: ({ exchanges, tables }) => {
+  order: ({ exchanges, tables, clockSteps }) => {
     const wrong: string[] = [];
     const accepted = exchanges.filter((one) => isPost(one) && isAccepted(one));
     const byDone = accepted.toSorted((a, b) => a.doneAtMs - b.doneAtMs);
     let newest = "";
     let next = 0;
+    const setBacks = clockSteps.filter(({ stepMs }) => stepMs < 0).map(({ toMs }) => toMs);
+    let sinceMs = Number.NEGATIVE_INFINITY;
     for (const one of accepted.toSorted((a, b) => a.sentAtMs - b.sentAtMs)) {
+      // Events that were accepted before the clock was set back have later times.
+      const lastMs = Math.max(Number.NEGATIVE_INFINITY, ...setBacks.filter((toMs) => toMs < one.sentAtMs));
+      if (lastMs !== sinceMs) newest = "";
+      sinceMs = lastMs;
       for (; next < byDone.length && (byDone[next] as Exchange).doneAtMs < one.sentAtMs; next += 1) {
         const id = acknowledgedId(byDone[next] as Exchange);
-        if (id > newest) newest = id;
+        if (id > newest && (byDone[next] as Exchange).sentAtMs > sinceMs) newest = id;
       }
       if (acknowledgedId(one) < newest) {
         wrong.push(`${describe(one)} with ${acknowledgedId(one)}, after ${newest} was acknowledged`);

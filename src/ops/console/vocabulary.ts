@@ -40,7 +40,7 @@ export async function vocabularyPage({ parts, tokens, query, clock }: Context): 
 <h2>Unknown terms</h2>
 <p>Values of <code>project_area</code> that callers sent but the vocabulary does not contain. Their leads were accepted and flagged.
 A term that you add is no longer flagged. Its status is <em>confirmed</em>, or <em>proposed</em> while it waits to be
-ratified. Of each key, 1,000 new terms a day are kept; <em>other</em> counts the leads with further ones.</p>
+ratified. Of each key, 1,000 new terms a day are kept; (other) counts the leads with further ones.</p>
 ${await tenantFilter(parts.pool, "/vocabulary", tenant.slug)}
 ${
       table(
@@ -88,7 +88,7 @@ function unknownCells(
 ): Markup[] {
   const moreCount = tenants.length - tenantsListedMax;
   return [
-    term === null ? markup`<em>other</em>` : safeText(term),
+    term === null ? markup`(other)` : safeText(term),
     markup`${formatCount(count)}`,
     markup`${
       tenants.slice(0, tenantsListedMax).map(({ tenant, count: tenantCount }, index) =>

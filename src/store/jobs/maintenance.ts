@@ -38,7 +38,7 @@ export class Maintenance {
   /** Runs each task in a statement of its own, so that one that fails stops no other, and then throws the first error. */
   async runOnce(): Promise<void> {
     const isExpiryDue = this.#runs % expiryEveryRuns === 0;
-    this.#runs += 1;
+    if (!isExpiryDue) this.#runs += 1;
     const tasks = [
       () => this.#run((sql) => sql`select fold_counts()`),
       () => this.#run((sql) => sql`select trim_heartbeat()`),
@@ -46,14 +46,7 @@ export class Maintenance {
       () => this.#run((sql) => sql`select wake_waiting_events(${wakingRowsMax})`),
       () => this.#readOldest(),
       () => this.#countCollisions(),
-      ...isExpiryDue
-        ? [
-          () =>
-            this.#run((sql) =>
-              sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`
-            ),
-        ]
-        : [],
+      ...isExpiryDue ? [() => this.#deleteExpiredCheckouts()] : [],
     ];
     const failures: unknown[] = [];
     for (const task of tasks) await task().catch((error: unknown) => failures.push(error));
@@ -62,6 +55,14 @@ export class Maintenance {
 
   async #run(statement: (sql: postgres.Sql) => PromiseLike<unknown>): Promise<void> {
     await query(this.#pool, statement);
+  }
+
+  async #deleteExpiredCheckouts(): Promise<void> {
+    await this.#run((sql) =>
+      sql`select forget_checkouts(${limits.checkoutKeyHours}, ${limits.checkoutUnpaidDays})`
+    );
+    // Only now, so that a failed run is repeated.
+    this.#runs += 1;
   }
 
   async #readOldest(): Promise<void> {

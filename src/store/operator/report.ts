@@ -147,7 +147,9 @@ async function readFigures(pool: Pool, span: ReportSpan): Promise<PeriodFigures[
         from generate_series(
           greatest(date_trunc('hour', ${since}::timestamptz, 'UTC'), date_trunc('hour', (select min(received_at) from event where event_id = (
             select min(event_id) from event)), 'UTC')),
-          least(${until}::timestamptz, service_clock() + interval '1 hour') - interval '1 microsecond',
+          -- Events from before the clock was set back are further ahead.
+          least(${until}::timestamptz, greatest(service_clock(), event_id_time((select max(event_id) from event))) + interval '1 hour')
+            - interval '1 microsecond',
           interval '1 hour'
         ) as h (hour)
         -- Of an hour at an end of the span, only a part may count.

@@ -101,8 +101,8 @@ test("a run without old posts reads none of the log", async () => {
     insert into post_log (id, key_id, at, status, error, is_collision)
     select new_event_id(event_id_at(service_clock()), n), ${web}, service_clock(), 400, 'invalid_json', false
     from generate_series(1, 20000) as n`;
-  const read = await rowsRead(sql, "post_log", async () => {
-    assert.equal((await sql`select expire_posts(500) as n`)[0]?.n, 0);
+  const read = await rowsRead(sql, "post_log", async (session) => {
+    assert.equal((await session`select expire_posts(500) as n`)[0]?.n, 0);
   });
   assert.ok(read < 100, `${read} rows were read`);
 });
@@ -247,6 +247,22 @@ test("after the clock was set back, newer events expire too, and deferred ones a
   reported.splice(0);
 });
 
+test("events that were accepted while the clock was behind expire, and before 1970 nothing does", async () => {
+  await setRetention(30);
+  const old = await delivered(0);
+  const young = await delivered(39);
+  await setDay(40);
+  assert.deepEqual(await retention.runOnce(), { examined: 1, removed: 1, posts: 0 });
+  const behind = await delivered(-400);
+  assert.deepEqual(await retention.runOnce(), { examined: 0, removed: 0, posts: 0 });
+  await setDay(40);
+  assert.deepEqual((await retention.runOnce())?.removed, 1);
+  await testEnv.setClock("1970-01-01T00:05:00Z");
+  assert.equal((await retention.runOnce())?.removed, 0);
+  assert.deepEqual(await haveContent([old, young, behind]), [false, true, false]);
+  reported.splice(0);
+});
+
 test("one run examines at most 500 events and no other content", async () => {
   await storeMany(20_000, others);
   await storeMany(1_200, web, "1");
@@ -283,7 +299,7 @@ test("a run reads the collisions of expired events only", async () => {
     select event_id, gen_random_uuid(), key_id, 1, received_at, received_at, '{}', '{}', false from event`;
   await setRetention(1);
   await setDay(2);
-  const read = await rowsRead(sql, "collision", () => sql`select * from expire_content(500)`);
+  const read = await rowsRead(sql, "collision", (session) => session`select * from expire_content(500)`);
   assert.ok(read < 50, `${read} rows were read`);
   const kept = await sql`select count(lead)::int as count from collision`;
   assert.deepEqual([kept[0]?.count, await content(web)], [5_000, 0]);

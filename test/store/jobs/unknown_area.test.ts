@@ -85,6 +85,17 @@ test("of each key, a thousand new terms a day are kept, and further ones are cou
   assert.deepEqual([most?.term, most?.count], [null, 2]);
 });
 
+test("the terms of a backlog count for the day on which they are indexed", async () => {
+  await testEnv.setClock("2026-03-01T23:59:00Z");
+  await post(numbered(perDay, "late"));
+  await testEnv.setClock("2026-03-01T23:59:01Z");
+  await post(numbered(5, "later"));
+  await testEnv.setClock("2026-03-02T00:00:10Z");
+  for (let runs = 0; runs < 2; runs += 1) await sql`select fill_search_entry(1)`;
+  const { kept, others } = await counted();
+  assert.deepEqual([Object.keys(kept).length, others], [perDay, 5]);
+});
+
 test("an erased lead's term is no longer counted, whether or not it was indexed", async () => {
   const erase = (ids: readonly string[]) =>
     Promise.all(ids.map((id) => sql`select from erase_event(${id}, null, '{}')`));
@@ -99,10 +110,10 @@ test("an erased lead's term is no longer counted, whether or not it was indexed"
 
 test("indexing one lead reads a bounded number of known terms", async () => {
   await sql`
-    insert into unknown_area (tenant_id, key_id, term, count, first_at, last_at)
-    select ${acme.id}, ${web.id}, 'old ' || n, 1, '2026-01-01', '2026-01-01' from generate_series(1, 50000) as n`;
+    insert into unknown_area (tenant_id, key_id, term, count, first_at, last_at, counted_on)
+    select ${acme.id}, ${web.id}, 'old ' || n, 1, '2026-01-01', '2026-01-01', '2026-01-01' from generate_series(1, 50000) as n`;
   await post(["moat"]);
-  const read = await rowsRead(sql, "unknown_area", () => sql`select fill_search_entry(256)`);
+  const read = await rowsRead(sql, "unknown_area", (session) => session`select fill_search_entry(256)`);
   assert.ok(read <= perDay, `${read} rows were read`);
   assert.equal((await sql`select from unknown_area where term = 'moat'`).length, 1);
 });
