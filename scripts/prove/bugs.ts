@@ -152,8 +152,8 @@ export const bugs: readonly Bug[] = [
     "operators",
   ], [
     "sql/functions/limit_waits.sql",
-    "w.due_at > v_now + make_interval(secs => p_wait_ms / 1000.0)",
-    "false",
+    "  where o.ctid = l.place;",
+    "  where false;",
   ]),
   bug(
     "failed settlement dropped",
@@ -177,8 +177,8 @@ export const bugs: readonly Bug[] = [
     ],
     [
       "sql/functions/actions_begin_effects.sql",
-      "    where not e.is_done and not e.is_refused\n",
-      "    where true\n",
+      "    where not e.is_done and not e.is_refused and (",
+      "    where (",
     ],
     [
       "sql/functions/actions_begin_effects.sql",

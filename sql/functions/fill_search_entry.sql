@@ -1,7 +1,7 @@
--- Indexes the events and collisions of up to p_limit batches from search_todo and counts their unknown terms, in one
--- transaction, so that each is in one of the two tables. Returns how many batches; null while another process is indexing, unless p_waits: then it waits,
--- so that all that was committed before the call is indexed. remove_content takes the same lock first, so that removed
--- content is not indexed again.
+-- Indexes the events and collisions of up to p_limit batches from search_todo and counts their unknown terms, in one transaction,
+-- so that each is in one of the two tables. Returns how many batches; null while another process is indexing, unless p_waits:
+-- then it waits, so that all that was committed before the call is indexed. remove_content takes the same lock first, so that
+-- removed content is not indexed again.
 create or replace function fill_search_entry(p_limit int, p_waits boolean default false) returns int
 language plpgsql
 security definer

@@ -1,6 +1,7 @@
 -- Rolls up at most p_limit past hours and returns how many: first those of the last 31 days that were never rolled up, the newest
--- first, then those whose figures may have changed (hour_rolled.again_at), then older hours with events. A minute after an hour's end, no commit can add events to the hour. Hours
--- with pending, held or dead events are rolled up again, less often with age, because their times to delivery still change.
+-- first, then those whose figures may have changed (hour_rolled.again_at), then older hours with events. A minute after an hour's
+-- end, no commit can add events to the hour. Hours with pending, held or dead events are rolled up again, less often with age,
+-- because their times to delivery still change.
 create or replace function roll_up_hours(p_limit int) returns int
 language plpgsql
 security definer
