@@ -182,8 +182,8 @@ export const bugs: readonly Bug[] = [
     ],
     [
       "sql/functions/actions_begin_effects.sql",
-      "lease_until = excluded.lease_until, attempts",
-      "lease_until = excluded.lease_until, is_done = false, attempts",
+      "      attempts = e.attempts + case",
+      "      is_done = false, attempts = e.attempts + case",
     ],
   ),
   bug("attempts not recorded", "only successful attempts leave a row", ["downstream_failing"], [
