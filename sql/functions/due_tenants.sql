@@ -2,7 +2,7 @@
 -- p_lease_ms are as in claim_outbox; tenants without a floor are scanned from the start.
 --
 -- Uses "limit 1" instead of "exists", which the planner would turn into a hash join over all pending rows.
-create or replace function due_tenants(p_tenant_id int[] default '{}', p_floor text[] default '{}', p_lease_ms int default 60000)
+create or replace function due_tenants(p_tenant_id int[], p_floor text[], p_lease_ms int)
 returns table (tenant_id int)
 language plpgsql
 set enable_seqscan = off

@@ -136,7 +136,7 @@ async function replay(ids: readonly string[]): Promise<string[]> {
 }
 
 async function dueTenants(): Promise<number[]> {
-  return (await sql`select tenant_id from due_tenants()`).map((row) => row.tenant_id);
+  return (await sql`select tenant_id from due_tenants('{}', '{}', ${leaseMs})`).map((row) => row.tenant_id);
 }
 
 /** Returns the counts of GET /healthz after comparing them with the tables. */

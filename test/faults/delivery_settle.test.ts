@@ -27,9 +27,9 @@ await withSql(databaseUrl, (sql) =>
     alter function settle_outbox rename to settle_now;
     alter function due_tenants rename to due_now;
     create sequence polls;
-    create function due_tenants(p_tenant_id int[], p_floor text[]) returns table (tenant_id int)
+    create function due_tenants(p_tenant_id int[], p_floor text[], p_lease_ms int) returns table (tenant_id int)
     language sql security definer set search_path = pg_catalog, public, pg_temp
-    as $$ select nextval('polls'); select * from due_now(p_tenant_id, p_floor) $$;
+    as $$ select nextval('polls'); select * from due_now(p_tenant_id, p_floor, p_lease_ms) $$;
     grant execute on function due_tenants to public`));
 
 /** Returns how often the service has polled the outbox. */
