@@ -281,8 +281,9 @@ export class DeliveryLoop {
   }
 
   async #claim(requestsMax: number): Promise<void> {
-    // A claim settles first: otherwise, after an outage, it would take and send again what was delivered before.
-    if (this.#isClaiming || this.#settler.isWriting) return;
+    // A claim settles everything first: otherwise, after an outage, it would take and send again what was delivered
+    // before. If it cannot, the settler's own write pumps again.
+    if (this.#isClaiming || this.#settler.isWriting || this.#settler.exceedsBatch) return;
     const requests = planClaim(this.#rotation, {
       freeSlots: requestsMax - this.#inFlight,
       readyCount: this.#readyCount,

@@ -54,6 +54,14 @@ export class Settler {
     return this.#isWriting;
   }
 
+  /**
+   * Whether more settlements wait than a claim can settle: it could take the rows of the others once their leases expire.
+   * They are being written, or will be without a claim.
+   */
+  get exceedsBatch(): boolean {
+    return this.#waiting.length > batchMax;
+  }
+
   /** Passes the next batch to `write`. If `write` rejects, queues the batch again and rethrows. */
   async writeWith<T>(write: (batch: readonly Settlement[]) => Promise<T>): Promise<T> {
     const batch = this.#nextBatch();
