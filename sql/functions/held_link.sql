@@ -65,7 +65,7 @@ as $$
   left join lateral held_summary(s.event_id) as h on x.state = 'held'
   where s.event_id = p_event_id and s.verdict <> 'clean' and t.digest_actions and t.disabled_at is null
     -- A link is valid for a week; one that ends later was signed while a clock was ahead.
-    and to_timestamp(p_expires_s) between service_clock() and service_clock() + interval '8 days'
+    and service_clock() < to_timestamp(p_expires_s) and to_timestamp(p_expires_s) < service_clock() + interval '8 days'
     and exists (
       select from actions.route as r
       where r.tenant_id = t.id and r.kind = 'email' and r.source = '' and r.form = ''
