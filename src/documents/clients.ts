@@ -95,9 +95,9 @@ export function pythonClient(baseUrl: string): string {
             if not can_retry or failures == ${clientTriesMax}:
                 raise NotSent(status, result, headers.get("X-Request-Id"))
             waits += 1
-            # In seconds; an edge proxy may send a date instead, which counts as 0.
+            # In seconds, at most a day; an edge proxy may send a date instead, which counts as 0.
             retry_after = headers.get("Retry-After") or ""
-            seconds = int(retry_after) if retry_after.isdecimal() else 0
+            seconds = min(int(retry_after), 86_400) if retry_after.isdecimal() else 0
             time.sleep(seconds + random.random() * min(${limits.backoffCapSeconds}, 0.25 * 2 ** min(waits, 9)))
 
 
@@ -199,9 +199,9 @@ export function goClient(baseUrl: string): string {
     		if !canRetry || failures == ${clientTriesMax} {
     			return result, &NotSent{result, status, header.Get("X-Request-Id")}
     		}
-    		// In seconds; an edge proxy may send a date instead, which counts as 0.
+    		// In seconds, at most a day; an edge proxy may send a date instead, which counts as 0.
     		seconds, _ := strconv.ParseUint(header.Get("Retry-After"), 10, 31)
-    		time.Sleep(time.Duration(seconds)*time.Second + time.Duration(rand.Int63n(int64(backoff))))
+    		time.Sleep(time.Duration(min(seconds, 86_400))*time.Second + time.Duration(rand.Int63n(int64(backoff))))
     	}
     }
 
@@ -284,9 +284,9 @@ export function phpClient(baseUrl: string): string {
             if (!$canRetry || $failures === ${clientTriesMax}) {
                 throw new NotSent($status, $result, $headers['x-request-id'] ?? '');
             }
-            // In seconds; an edge proxy may send a date instead, which counts as 0.
+            // In seconds, at most a day; an edge proxy may send a date instead, which counts as 0.
             $retryAfter = $headers['retry-after'] ?? '';
-            $retryAfterMs = ctype_digit($retryAfter) ? 1000 * (int) $retryAfter : 0;
+            $retryAfterMs = ctype_digit($retryAfter) ? 1000 * (int) min($retryAfter, 86_400) : 0;
             usleep(1000 * ($retryAfterMs + random_int(0, min(${
     limits.backoffCapSeconds * 1000
   }, 250 * 2 ** min($waits, 9)))));
@@ -364,8 +364,8 @@ export function rubyClient(baseUrl: string): string {
         failures += 1 unless status == 429 # A 429 does not count as a failure.
         raise NotSent.new(status, result, response["X-Request-Id"]) if !can_retry || failures == ${clientTriesMax}
 
-        # In seconds; an edge proxy may send a date instead, which counts as 0.
-        retry_after = response["Retry-After"].to_s[/\\A\\d+\\z/].to_i
+        # In seconds, at most a day; an edge proxy may send a date instead, which counts as 0.
+        retry_after = [response["Retry-After"].to_s[/\\A\\d+\\z/].to_i, 86_400].min
         sleep(retry_after + rand * [${limits.backoffCapSeconds}, 0.25 * 2**waits].min)
       end
     end

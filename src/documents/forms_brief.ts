@@ -197,7 +197,7 @@ export function formPython(formUrl: string): string {
             except urllib.error.HTTPError as response:
                 status, body = response.code, read_json(response)
                 try:
-                    retry_after = int(response.headers.get("Retry-After") or 0)
+                    retry_after = min(int(response.headers.get("Retry-After") or 0), 86_400)
                 except ValueError:
                     pass  # An edge proxy may send a date.
             except (OSError, http.client.HTTPException):
@@ -256,7 +256,7 @@ export function formPhp(formUrl: string): string {
             }
             $can_retry = $status === 0 || $status === 429 || $status >= 500;
             // In seconds; an edge proxy may send a date instead, which counts as 0.
-            $wait = ctype_digit($retry_after) ? (int) $retry_after : 0;
+            $wait = ctype_digit($retry_after) ? (int) min($retry_after, 86_400) : 0;
             $wait += mt_rand() / mt_getrandmax() * min(${limits.backoffCapSeconds}, 0.5 * 2 ** $tries);
             if (!$can_retry || $tries === ${triesMax} || microtime(true) + $wait >= $deadline) {
                 break;

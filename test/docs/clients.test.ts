@@ -80,6 +80,21 @@ for (const language of languages) {
     assert.ok(waitedMs >= 999, `${waitedMs} ms after a Retry-After of 1`);
   });
 
+  test(`${language}: a Retry-After of years counts as a day`, async () => {
+    const front = await openFront(url, [
+      ...(language === "TypeScript" ? [{ status: 422 }] : []),
+      { status: 429, headers: { "Retry-After": "9".repeat(400) }, body: '{"error":"rate_limited"}' },
+    ]);
+    // A second instead of a day.
+    const impatient = (text: string) =>
+      text.replaceAll(clientIdempotencyKey, `acme:day:${language}`).replace("86_400", "1");
+    const sent = await run(impatient, { baseUrl: front.url });
+    assert.match(sent.stdout, /^accepted [0-9a-z]+ \[\]\n$/, sent.stderr);
+    const [first, second] = front.asked.filter(({ body }) => body !== "{}");
+    const waitedMs = (second?.atMs ?? 0) - (first?.atMs ?? 0);
+    assert.ok(waitedMs >= 999, `${waitedMs} ms`);
+  });
+
   test(`${language}: a 429 does not count as a try, and the last response is reported`, async () => {
     const front = await openFront(url, [
       ...(language === "TypeScript" ? [{ status: 422 }] : []),
