@@ -2,7 +2,8 @@
  * A conventional intake: Fastify and node-postgres, with one transaction per request and the same tables.
  *
  * It looks up the key by its digest, uses our validator and digests, and writes the event, its outbox row, the
- * campaign's spend and the count of an unknown term in one transaction. It omits rate limits, access log, request ids,
+ * campaign's spend and the count of an unknown term in one transaction. So it counts unknown terms during the post; the
+ * service counts them afterwards, when it indexes the event for the search. It omits rate limits, access log, request ids,
  * the lock against revocation, collisions and the heartbeat.
  */
 
@@ -83,7 +84,7 @@ async function store(client, { keyDigest, idempotencyKey, verdict, raw }) {
   if (inserted.rowCount === 0) throw new Error("The benchmark posts no lead twice");
   await send(insertOutbox, [eventId, key.tenant_id]);
   if (flags.includes("project_area_unknown")) {
-    await send(countUnknown, [key.tenant_id, lead.project_area]);
+    await send(countUnknown, [key.tenant_id, key.id, lead.project_area]);
   }
   // Last, so that the campaign's row is locked only during the commit.
   if (lead.cost_cents !== undefined) {
