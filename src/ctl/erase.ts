@@ -53,11 +53,12 @@ the same digits in leads from other countries; with a leading +1, those are only
 
 An event that contains it only in a longer text (another person's project_details, a message), or
 only a value whose digits end in the number (03035554562), is not erased but listed under mentions:
-check it with ctl lead show, and erase it with --event if it is about the person. A collision of an erased event is erased too, unless it has another
-last name and no data of the person; then it is listed as kept.
+check it with ctl lead show, and erase it with --event if it is about the person. A collision of an
+erased event is erased too, unless it has another last name and no data of the person; then it is
+listed as kept.
 
-The log of posts that made no event has no content. The Idempotency-Key and request id are removed from
-its rows for erased events, and from rows in which one of the two contains the address or number.
+The log of posts that made no event has no content. The Idempotency-Key and request id are removed
+from its rows for erased events, and from rows in which one of the two contains the address or number.
 
 The data for statistics stays: when and with which key each event arrived, its flags, cost, attempts
 and collisions. It does not identify the person; the audit has counts and event ids. A late retry with

@@ -22,6 +22,11 @@ test("ctl GROUP COMMAND --help prints arguments and options, even with wrong one
   assert.match(list.stdout, /TIME is ISO 8601/);
 });
 
+test("ctl erase --help, the longest help, has no line of more than 105 characters", async () => {
+  const { stdout } = await runCtl(["erase", "--help"], nowhere);
+  assert.deepEqual(stdout.split("\n").filter((line) => line.length > 105), []);
+});
+
 type WrongUse = readonly [what: string, args: readonly string[], stderr: RegExp];
 
 const wrongMonths = ["2026-13", "november", "26-11"].map((month): WrongUse => [
