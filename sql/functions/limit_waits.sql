@@ -26,13 +26,15 @@ begin
     from tenant as t
     cross join lateral (
       select w.* from (
-        select o.ctid as place, o.event_id, o.made, o.due_at from outbox as o
+        select o.ctid as place, o.event_id, o.made, o.lease, o.due_at from outbox as o
         where o.tenant_id = t.id and o.due_at > v_from
         order by o.due_at desc
         limit p_limit
         for update skip locked
       ) as w
       where w.due_at > v_until
+        -- It was due when it was claimed.
+        or w.lease is not null
         -- A wait that began since would end earlier.
         or (w.made = 0 and w.event_id > event_id_at(v_now) and w.due_at >= event_id_time(w.event_id))
         -- Not "exists", for which the planner may read all attempts.
