@@ -115,12 +115,16 @@ export function findDifferences(
   add("tally pending", rowsOf(after, "outbox").length);
   add("tally dead", rowsOf(after, "dead_letter").length);
   for (
-    const { kind, key_id: key, tenant_id: tenant, flags, lead, cost_cents: kept } of rowsOf(after, "event")
+    const { event_id: id, kind, key_id: key, tenant_id: tenant, flags, lead, cost_cents: kept } of rowsOf(
+      after,
+      "event",
+    )
   ) {
     const { cost_cents: cost, project_area: area } = (lead ?? {}) as Row;
     const campaign = campaigns.get(key) ?? null;
     if (kind === "lead" && campaign !== null) add(`spend ${campaign}`, Number(kept ?? cost ?? 0));
-    const isUnknown = (flags as string[]).includes("project_area_unknown") && lead !== null;
+    // Terms are counted with the search index.
+    const isUnknown = (flags as string[]).includes("project_area_unknown") && after.has(`search_entry ${id}`);
     if (isUnknown && hasTerms) add(`term ${tenant} ${area}`, 1);
   }
   for (const [name, sum] of wanted) {
