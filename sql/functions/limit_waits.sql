@@ -16,8 +16,8 @@ declare
   -- Any clock that was ahead for a minute has left a sample. Otherwise, waiting events are not looked at one by one.
   v_was_ahead constant boolean := coalesce((select max(s.at) from minute_sample as s) > v_now, false)
     or coalesce((select max(e.event_id) from event as e) > event_id_at(v_now), false);
-  v_from constant timestamptz := case when v_was_ahead then v_now else v_now + make_interval(secs => p_wait_ms / 1000.0) end;
   v_until constant timestamptz := v_now + make_interval(secs => p_wait_ms / 1000.0);
+  v_from constant timestamptz := case when v_was_ahead then v_now else v_until end;
   v_count int;
 begin
   update outbox as o set due_at = v_now

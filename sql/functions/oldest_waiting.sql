@@ -1,7 +1,7 @@
 -- Returns the oldest pending event of the tenants whose events are claimed, except events that wait only for the end of a
 -- pause. Finds it among the first p_looked_max events or, if none of these qualifies, because they are a paused tenant's,
 -- among the first due ones of each tenant, as many in total. age_seconds: how far its acceptance is from now; if the clock was
--- set back since, the event that is furthest ahead is returned, if it is further away than the oldest.
+-- set back since, the event that is furthest ahead is returned, if it is further from now than the oldest.
 create or replace function oldest_waiting(p_looked_max int)
 returns table (event_id text, tenant_id int, reason text, age_seconds float8)
 language sql stable

@@ -75,6 +75,9 @@ for (const code of [400, 401, 404, 409, 410, 422, 500, 502]) {
   });
 }
 
+const invalid = ["soon", "soon 2099", "", "-1", "-9999999999", "1.5", "1e400", "+5", "5, 6"].map((text) =>
+  [`the invalid "${text}"`, { "Retry-After": text }, null] as const
+);
 const waits: readonly (readonly [string, Readonly<Record<string, string>>, number | null])[] = [
   ["seconds", { "Retry-After": "120" }, 120],
   ["0", { "Retry-After": "0" }, 1],
@@ -87,9 +90,7 @@ const waits: readonly (readonly [string, Readonly<Record<string, string>>, numbe
     60,
   ],
   ["a date that has passed", { "Retry-After": "Thu, 03 Sep 2020 14:06:00 GMT" }, 1],
-  ...["soon", "soon 2099", "", "-1", "-9999999999", "1.5", "1e400", "+5", "5, 6"].map((text) =>
-    [`the invalid "${text}"`, { "Retry-After": text }, null] as const
-  ),
+  ...invalid,
 ];
 for (const [what, headers, seconds] of waits) {
   test(`Retry-After with ${what} is reported as ${seconds}`, async () => {

@@ -13,7 +13,7 @@ const concurrency = 128;
 /** The outbox in memory: each row waits until it is settled, and can be claimed while it has no lease. */
 class Store {
   readonly #leases = new Map<string, { readonly tenantId: number; untilMs: number }>();
-  isAway = false;
+  isUnavailable = false;
   nowMs = 0;
 
   add(eventId: string, tenantId: number): void {
@@ -29,7 +29,7 @@ class Store {
   }
 
   settle(settlements: readonly Settlement[]): Promise<void> {
-    if (this.isAway) return Promise.reject(new Error("The store is away"));
+    if (this.isUnavailable) return Promise.reject(new Error("The store is unavailable"));
     for (const { eventId } of settlements) this.#leases.delete(eventId);
     return Promise.resolve();
   }
@@ -46,7 +46,7 @@ class Store {
   }
 
   dueTenants(): Promise<number[]> {
-    if (this.isAway) return Promise.reject(new Error("The store is away"));
+    if (this.isUnavailable) return Promise.reject(new Error("The store is unavailable"));
     const due = [...this.#leases.values()].filter(({ untilMs }) => untilMs <= this.nowMs);
     return Promise.resolve([...new Set(due.map(({ tenantId }) => tenantId))]);
   }
@@ -108,17 +108,17 @@ test("more settlements than one batch holds are all written before the first cla
     sendTimeoutMs: 30_000,
     pollMs: 20,
   });
-  // Each tenant may have two ready rows, so that more than a thousand are claimed while the tier is slow.
+  // Each tenant may have two ready rows, so that more than a thousand are claimed while the actions service is slow.
   const tenantIds = Array.from({ length: 700 }, (_, n) => n);
   for (const id of tenantIds) for (const n of [1, 2]) store.add(`${id}-${n}`, id);
   loop.wake(tenantIds);
   await until(() => store.leased === store.waiting, { what: "all are claimed" });
 
-  store.isAway = true;
+  store.isUnavailable = true;
   tier.resolve();
   await until(() => sent.length === store.waiting && loop.inFlight === 0, { what: "all are sent" });
   store.nowMs += leaseMs;
-  store.isAway = false;
+  store.isUnavailable = false;
   // The tenants whose settlements wait behind a full batch.
   loop.wake(tenantIds.slice(-100));
   await until(() => store.waiting === 0, { what: "all are settled" });
