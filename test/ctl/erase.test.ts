@@ -210,14 +210,7 @@ test("erase removes a person from every table and leaves all other rows and coun
   const others = [other, shares, mentions];
   const untouched = (rows: string[]) =>
     rows.filter((row) => !/^public\.(?:collision|post_log \{.*"status":"200")/.test(row));
-  await until(
-    async () =>
-      (await testEnv
-        .sql`select fill_search_entry(100), (select count(*)::int from search_todo) as left`)[
-          0
-        ]?.left === 0,
-    { what: "all is indexed" },
-  );
+  await testEnv.indexed();
   const rows = untouched(await rowsWith(testEnv.sql, [...others, "other:1"]));
   const collided = await rowsWith(testEnv.sql, ["Grace"]);
 

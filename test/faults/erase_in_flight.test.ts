@@ -223,6 +223,7 @@ test("erasures under load do not deadlock, lose no other lead and leave no trace
   assert.equal(row?.kept, ids.length);
   const taken = tier.taken;
   assert.deepEqual(ids.filter((id) => !taken.has(id)), []);
+  await until(async () => (await sql`select from search_todo`).length === 0, { what: "all is indexed" });
   const [terms] = await sql`select sum(count)::int as count from unknown_area where term = 'storm cellar'`;
   assert.equal(terms?.count, ids.length);
   assert.doesNotMatch(readFileSync(fixture.postgres?.server.logFile ?? "", "utf8"), /deadlock/);

@@ -39,6 +39,7 @@ test("GET /v1/report counts per source and day what was received, its outcome an
   await post(key, { first_name: "Ada" });
   await post(key, "[");
   await post(key, {});
+  await testEnv.indexed();
   // Written when the server stops.
   assert.equal(await own.stop(), 0);
   await testEnv.sql`delete from outbox where event_id = any (${[...delivered, dead]})`;

@@ -147,6 +147,7 @@ test("unknown areas are counted by tenant and term, and not again for a duplicat
   for (const [index, { status }] of (await Promise.all(repeats)).entries()) {
     assert.equal(status, index % 2 === 0 ? 200 : 202);
   }
+  await testEnv.indexed();
   const counted = await testEnv.sql`
     select tenant_id, term, count::int, first_at <= last_at as ordered from unknown_area
     where lower(term) = 'moat' order by tenant_id, term collate "C"`;

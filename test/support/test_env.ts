@@ -63,7 +63,6 @@ export interface Stored {
   readonly outbox: number;
   readonly pending: number;
   readonly collisions: number;
-  readonly unknown: number;
   readonly spendCents: number;
   readonly submissions: number;
 }
@@ -262,7 +261,6 @@ export class TestEnv {
         (select count(*)::int from outbox) as outbox,
         (select coalesce(sum(delta), 0)::int from outbox_tally where state = 'pending') as pending,
         (select count(*)::int from collision) as collisions,
-        (select coalesce(sum(count), 0)::int from unknown_area) as unknown,
         (select coalesce(sum(cents), 0)::int from campaign_charge) as "spendCents",
         (select count(*)::int from submission) as submissions`;
     return row as Stored;
@@ -283,6 +281,13 @@ export class TestEnv {
       where e.event_id = ${eventId}`;
     assert.ok(row, `event ${eventId} is stored`);
     return row;
+  }
+
+  /** Waits until all events are indexed for the search, and their unknown terms counted. */
+  async indexed(): Promise<void> {
+    await until(async () => (await this.sql`select from search_todo limit 1`).length === 0, {
+      what: "all events are indexed",
+    });
   }
 
   /** Sets the service's clock to a fixed time, or with `null` back to the real one. */

@@ -198,7 +198,7 @@ function systemctl(
     verb=$1; shift
     for unit in "$@"; do
       case $verb:$unit in
-        start:postgresql@*) (${server} -l "${log}" -W start) >/dev/null 2>&1 </dev/null ;;
+        start:postgresql@*) (${server} -l "${log}" -w -t 300 start) >/dev/null 2>&1 </dev/null ;;
         stop:*) if [ -e "${programs}/$unit" ]; then
           pid=$(cat "${programs}/$unit"); kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
         fi ;;
