@@ -13,6 +13,7 @@ import { testBugs } from "./planted.ts";
 import { makePlan } from "./plan.ts";
 import { runRound } from "./round.ts";
 import { check } from "./rules/rules.ts";
+import { describeViolations } from "./timeline.ts";
 import { Tally } from "./tally.ts";
 
 const usage = `Usage: npm run prove -- [--minutes M] [--seed N]
@@ -43,9 +44,6 @@ const defaults = {
   "postgres-kills-per-minute": 4,
 };
 type Numbers = Readonly<Record<keyof typeof defaults, number>>;
-
-// The maximum number of violations printed per round.
-const shownMax = 12;
 
 function readOptions() {
   const names = Object.keys(defaults) as (keyof Numbers)[];
@@ -102,8 +100,7 @@ async function prove(numbers: Numbers): Promise<boolean> {
         `${history.tables.events.length} events, ${history.performed.length} steps, ${kills} kills, ` +
         `${violations.length} violations, ${Math.round(runMs / 1000)} s`,
     );
-    for (const { rule, what } of violations.slice(0, shownMax)) console.log(`  ${rule}: ${what}`);
-    if (violations.length > shownMax) console.log(`  and ${violations.length - shownMax} more`);
+    for (const line of describeViolations(history, violations)) console.log(`  ${line}`);
   }
   console.log(`\n${tally.text()}`);
   return tally.violations === 0;

@@ -12,6 +12,7 @@ import type { History } from "../../scripts/prove/history.ts";
 import { type Kind, kinds, makePlan, type PlanOptions } from "../../scripts/prove/plan.ts";
 import { isSkipped } from "../../scripts/test_plan.ts";
 import { runRound } from "../../scripts/prove/round.ts";
+import { describeViolations } from "../../scripts/prove/timeline.ts";
 
 const seed = Number(process.env.FAULT_SEED ?? 20);
 const actionsKinds: readonly Kind[] = ["actions_kill", "actions_stop"];
@@ -44,7 +45,7 @@ function assertKept(history: History, wanted: readonly Kind[]): void {
   const all = wanted.filter((kind) => kind !== "disk_full" || !isSkipped("test/prove/round: full disk"));
   assert.deepEqual(all.filter((kind) => !done.has(kind)), [], `only ${[...done].join(", ")}`);
   assert.ok(history.tables.events.length > 0, "events");
-  assert.deepEqual(check(history).map(({ rule, what }) => `${rule}: ${what}`), []);
+  assert.equal(describeViolations(history, check(history)).join("\n"), "");
 }
 
 test(`every promise holds while each fault occurs once (FAULT_SEED=${seed})`, async () => {
