@@ -94,33 +94,27 @@ const faults: Partial<Record<Kind, Fault>> = {
   async backends_terminate({ testEnv }) {
     await testEnv.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'proof_service'`;
   },
-  async read_only({ testEnv }, forMs) {
-    await setServerSetting(testEnv, "default_transaction_read_only", "on");
-    const fromMs = nowMs();
-    await pause(forMs);
-    const toMs = nowMs();
-    await setServerSetting(testEnv, "default_transaction_read_only", null);
-    return { fromMs, toMs };
-  },
-  async standby_lost({ testEnv }, forMs) {
-    await setServerSetting(testEnv, "synchronous_standby_names", "gone");
-    const fromMs = nowMs();
-    let hasWaited = false;
-    // Canceling a wait leaves a local commit, which must not be acknowledged. The first waits are those of earlier posts,
-    // so this cancels several times, and at once, because the service refuses posts after a missed heartbeat.
-    for (let cancelled = 0; cancelled < cancelsCount; cancelled += 1) {
-      await pause(cancelEveryMs);
-      const rows = await testEnv.sql`
+  read_only: ({ testEnv }, forMs) =>
+    withServerSetting(testEnv, ["default_transaction_read_only", "on"], async (fromMs) => {
+      await pause(forMs);
+      return { fromMs, toMs: nowMs() };
+    }),
+  standby_lost: ({ testEnv }, forMs) =>
+    withServerSetting(testEnv, ["synchronous_standby_names", "gone"], async (fromMs) => {
+      let hasWaited = false;
+      // Canceling a wait leaves a local commit, which must not be acknowledged. The first waits are those of earlier posts,
+      // so this cancels several times, and at once, because the service refuses posts after a missed heartbeat.
+      for (let cancelled = 0; cancelled < cancelsCount; cancelled += 1) {
+        await pause(cancelEveryMs);
+        const rows = await testEnv.sql`
         select pg_cancel_backend(pid) from pg_stat_activity
         where wait_event = 'SyncRep' and application_name like '%commit%'`;
-      hasWaited ||= rows.length > 0;
-    }
-    const canceledAtMs = nowMs();
-    await pause(forMs);
-    const toMs = nowMs();
-    await setServerSetting(testEnv, "synchronous_standby_names", null);
-    return hasWaited ? { fromMs, toMs, canceledAtMs } : null;
-  },
+        hasWaited ||= rows.length > 0;
+      }
+      const canceledAtMs = nowMs();
+      await pause(forMs);
+      return hasWaited ? { fromMs, toMs: nowMs(), canceledAtMs } : null;
+    }),
   async disk_full({ testEnv }, forMs) {
     if (testEnv.disk === null) throw Object.assign(new Error("No small disk"), { code: "needs root" });
     testEnv.disk.fill();
@@ -191,8 +185,8 @@ const faults: Partial<Record<Kind, Fault>> = {
     await recordRevocation(
       testEnv,
       [key.id],
-      () => testEnv.sql`update api_key set revoked_at = service_clock() where id = ${key.id}`,
-    ).catch(() => {});
+      () => insist(() => testEnv.sql`update api_key set revoked_at = service_clock() where id = ${key.id}`),
+    );
   },
   async day_passes({ testEnv }) {
     await moveClock(testEnv, clockStepMs);
@@ -228,9 +222,11 @@ export async function recordRevocation(
 export async function moveClock({ sql, notes: { clockSteps } }: TestEnv, stepMs: number): Promise<void> {
   const before = clockSteps.reduce((sum, step) => sum + step.stepMs, 0);
   const fromMs = nowMs();
-  await sql.unsafe(
-    `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
-     as $$ select clock_timestamp() + interval '${(before + stepMs) / 1000} seconds' $$`,
+  await insist(() =>
+    sql.unsafe(
+      `create or replace function service_clock() returns timestamptz language sql volatile parallel safe
+       as $$ select clock_timestamp() + interval '${(before + stepMs) / 1000} seconds' $$`,
+    )
   );
   clockSteps.push({ fromMs, toMs: nowMs(), stepMs });
 }
@@ -282,26 +278,39 @@ async function isPostgresUp(testEnv: TestEnv): Promise<boolean> {
   }
 }
 
-/** Changes a server-wide setting, or resets it if `value` is `null`, and waits until it applies. */
-async function setServerSetting(testEnv: TestEnv, setting: string, value: string | null): Promise<void> {
-  const change = value === null
-    ? `alter system reset ${setting}`
-    : `alter system set ${setting} = '${value}'`;
+/** Runs `act` with the time from which a server-wide setting applied, and resets the setting even if `act` fails. */
+async function withServerSetting(
+  testEnv: TestEnv,
+  [setting, value]: readonly [string, string],
+  act: (fromMs: number) => Promise<NoCommit>,
+): Promise<NoCommit> {
   // A separate session, because the proof's own connections override the server's settings.
   const observer = postgres(testEnv.databaseUrl, probeOptions);
-  try {
-    await observer`select 1`;
-    await waitFor(async () => {
-      await testEnv.sql.unsafe(change);
-      return true;
-    }, { deadlineMs: databaseUpMs });
-    await testEnv.sql`select pg_reload_conf()`;
+  const change = async (statement: string, isApplied: (value: string) => boolean) => {
+    await insist(async () => {
+      await testEnv.sql.unsafe(statement);
+      await testEnv.sql`select pg_reload_conf()`;
+    });
     await waitFor(async () => {
       const [row] = await observer.unsafe(`select current_setting('${setting}') as value`);
-      return String(row?.value) === (value ?? (setting.startsWith("default") ? "off" : ""));
+      return isApplied(String(row?.value));
     }, { deadlineMs: 5_000 });
     await pause(reloadMs);
+  };
+  try {
+    await change(`alter system set ${setting} = '${value}'`, (applied) => applied === value);
+    return await act(nowMs());
   } finally {
+    await change(`alter system reset ${setting}`, (applied) => applied !== value);
     await observer.end({ timeout: 0 }).catch(() => {});
   }
+}
+
+/** Repeats an idempotent statement until PostgreSQL has confirmed it: a connection may be lost before its response. */
+async function insist(act: () => Promise<unknown>): Promise<void> {
+  const isDone = await waitFor(async () => {
+    await act();
+    return true;
+  }, { deadlineMs: databaseUpMs });
+  if (isDone === null) throw new Error("PostgreSQL confirms no statement");
 }

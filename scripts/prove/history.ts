@@ -6,6 +6,7 @@
  */
 
 import type { refusals } from "./leads.ts";
+import type { DeliveryLimits } from "./plan.ts";
 
 /** A kind of post that can be stored. */
 export type PostKind = "lead" | "form" | "trapped_form" | "spam_form";
@@ -220,8 +221,7 @@ export interface History extends Readonly<Notes> {
   /** Whether the actions process ran between the service and the CRMs. */
   readonly hasActions: boolean;
   readonly attemptsMax: number;
-  /** The time limit of a send, in milliseconds. */
-  readonly sendTimeoutMs: number;
+  readonly limits: DeliveryLimits;
   readonly exchanges: readonly Exchange[];
   readonly deliveries: readonly Delivery[];
   /** The dead events that were replayed before the operators' work, with the number of attempts that they had spent. */

@@ -13,10 +13,10 @@ import { type History, membersOf } from "./history.ts";
 import { OperatorRun } from "./operators/operator_run.ts";
 import { post, work } from "./operators/operators.ts";
 import { prepare } from "./operators/preparation.ts";
-import type { Plan } from "./plan.ts";
+import { limitsOf, type Plan } from "./plan.ts";
 import { heartbeatsToRecover } from "./rules/rule.ts";
 import { awaitReport, daysOf, readCounts, readTables } from "./tables.ts";
-import { attemptsMax, sendTimeoutMs, TestEnv, type TestEnvOptions } from "./test_env.ts";
+import { attemptsMax, TestEnv, type TestEnvOptions } from "./test_env.ts";
 
 const lastPosts = 6;
 // Longer than the breaker's longest pause and the time until rows below the claim floor are claimed, on a busy machine.
@@ -64,7 +64,7 @@ export async function runRound(plan: Plan, options: TestEnvOptions): Promise<His
       nodes: plan.nodes,
       hasActions: plan.hasActions,
       attemptsMax,
-      sendTimeoutMs,
+      limits: limitsOf(plan),
       exchanges: callers.exchanges,
       deliveries,
       repairedAtMs,

@@ -21,7 +21,7 @@ import { seededRandom } from "./random.ts";
 import { nowMs } from "./clock.ts";
 import { copyDatabase, openSql, ownTree, withRole } from "./database.ts";
 import type { Notes, PerformedStep } from "./history.ts";
-import type { Plan } from "./plan.ts";
+import { type DeliveryLimits, limitsOf, type Plan } from "./plan.ts";
 import { PostgresProxy } from "./postgres_proxy.ts";
 import { SupervisedProcess } from "./process.ts";
 import { Sink } from "./sink.ts";
@@ -54,22 +54,18 @@ export interface ServiceNode {
 
 /** The maximum number of attempts, low enough that some events end up as dead letters. */
 export const attemptsMax = 8;
-/** The time limit of a send. */
-export const sendTimeoutMs = 2_500;
-/** How long a claim of an event lasts. */
-export const claimMs = 7_000;
 /** The secret that signs the links in digests. */
 export const linkSecret = "the secret that signs the links of the proof";
 /** Shortens backoff and leases to seconds. */
-const deliverySettings = {
-  DELIVERY_SEND_TIMEOUT_MS: String(sendTimeoutMs),
+const deliverySettings = ({ sendMs, claimMs }: DeliveryLimits) => ({
+  DELIVERY_SEND_TIMEOUT_MS: String(sendMs),
   DELIVERY_LEASE_MS: String(claimMs),
   DELIVERY_BACKOFF_BASE_MS: "100",
   DELIVERY_BACKOFF_CAP_MS: "1000",
   DELIVERY_ATTEMPTS_MAX: String(attemptsMax),
   DELIVERY_POLL_MS: "500",
   DELIVERY_CONCURRENCY: "16",
-};
+});
 
 /** The parts of one round. */
 export class TestEnv {
@@ -197,7 +193,7 @@ export class TestEnv {
       ACTIONS_CLIENT_CERT_FILE: this.clientPair.certFile,
       ACTIONS_CLIENT_KEY_FILE: this.clientPair.keyFile,
       FORMS_LINK_SECRET: linkSecret,
-      ...deliverySettings,
+      ...deliverySettings(limitsOf(this.plan)),
     };
     const node: ServiceNode = {
       index,
@@ -236,6 +232,7 @@ export class TestEnv {
 
   #actionsProcess(pair: CertificateFiles): SupervisedProcess {
     const { sink } = this;
+    const { effectMs, sendMs } = limitsOf(this.plan);
     const env = {
       get SMTP_URL() {
         return sink.smtpUrl;
@@ -247,8 +244,8 @@ export class TestEnv {
       ACTIONS_SERVER_KEY_FILE: pair.keyFile,
       ACTIONS_CLIENT_CA_FILE: this.authority.certFile,
       ACTIONS_ALLOWED_NETWORKS: "127.0.0.0/8",
-      ACTIONS_EFFECT_TIMEOUT_MS: "1200",
-      DELIVERY_SEND_TIMEOUT_MS: deliverySettings.DELIVERY_SEND_TIMEOUT_MS,
+      ACTIONS_EFFECT_TIMEOUT_MS: String(effectMs),
+      DELIVERY_SEND_TIMEOUT_MS: String(sendMs),
       NODE_EXTRA_CA_CERTS: this.authority.certFile,
     };
     return new SupervisedProcess({

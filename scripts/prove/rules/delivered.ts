@@ -4,7 +4,6 @@
  * @module
  */
 
-import { claimMs } from "../test_env.ts";
 import type { Delivery, History, PerformedStep, StoredAttempt, StoredEvent } from "../history.ts";
 import { mostSpecific, pathOf } from "../model.ts";
 import {
@@ -51,7 +50,7 @@ function effectDifferences({ tables, deliveries }: History): string[] {
 const numberIn = (body: string) => /"attempt":(\d+),/.exec(body)?.[1];
 
 /** How long a fault can still cause a repeat: a lease plus a margin for a busy machine. */
-const leaseMs = 9_000;
+const leaseMs = ({ limits }: History) => limits.claimMs + 2_000;
 const recordMs = 500;
 /** The maximum time between an effect and its claim or record, on a busy machine. */
 const recordMarginMs = 2_500;
@@ -121,14 +120,17 @@ export const deliveryRules: Rules = {
     const late = new Set(
       history.tables.attempts
         .filter(({ outcome, durationMs }) =>
-          outcome === "unreachable" && (durationMs ?? 0) >= history.sendTimeoutMs * 0.9
+          outcome === "unreachable" && (durationMs ?? 0) >= history.limits.sendMs * 0.9
         )
         .map(({ eventId, number }) => `${eventId} ${number}`),
     );
     return repeated(history, ["tier"], {
       causes: disruptions(history).filter(canCauseRepeat),
       isLate: ({ eventId, body }) => late.has(`${eventId} ${numberIn(body)}`),
-      within: (accepted, again) => ({ fromMs: accepted.atMs - recordMs - leaseMs, toMs: again.atMs }),
+      within: (accepted, again) => ({
+        fromMs: accepted.atMs - recordMs - leaseMs(history),
+        toMs: again.atMs,
+      }),
     });
   },
 
@@ -136,7 +138,7 @@ export const deliveryRules: Rules = {
   effects: (history) => {
     // The reason shows that a response was too late for a busy process.
     const late = Map.groupBy(
-      history.tables.attempts.filter(({ reason }) => /timeout/i.test(reason ?? "")),
+      history.tables.attempts.filter(({ reason }) => /time(?:d)?out/i.test(reason ?? "")),
       ({ eventId }) => eventId,
     );
     const found = repeated(history, ["customer", "chat", "mail"], {
@@ -161,7 +163,7 @@ export const deliveryRules: Rules = {
         known.add(`${eventId} ${number}`);
         if (number !== index + 1) found.push(`${eventId}: attempt ${number} follows a gap`);
       });
-      found.push(...scheduleErrors(all, replayed.has(eventId) ? null : history));
+      found.push(...scheduleErrors(all, history, replayed.has(eventId)));
     }
     const seen = new Set<string>();
     const downs = history.performed.filter(({ kind }) => kind === "downstream_down");
@@ -172,7 +174,8 @@ export const deliveryRules: Rules = {
       // An unsent request spends no attempt, except perhaps when the tier stops listening.
       const isUnsent = outcome === "unreachable" && spent && !sent.has(`${eventId} ${number}`);
       if (
-        isUnsent && !downs.some(({ fromMs }) => Math.abs(databaseTime(history, fromMs) - atMs) < leaseMs / 3)
+        isUnsent &&
+        !downs.some(({ fromMs }) => Math.abs(databaseTime(history, fromMs) - atMs) < leaseMs(history) / 3)
       ) {
         found.push(`${eventId}: attempt ${number} was spent, but did not reach the tier`);
       }
@@ -198,28 +201,28 @@ export const deliveryRules: Rules = {
 };
 
 /** DECISIONS, Delivery: after a refusal, an event waits for its backoff; a 503 spends no attempt. */
-function scheduleErrors(all: readonly StoredAttempt[], history: History | null): string[] {
+function scheduleErrors(all: readonly StoredAttempt[], history: History, isReplayed: boolean): string[] {
   return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
     const [next] = all.slice(index + 1);
     // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response. If it is
     // recorded late, its time is that of the record less its duration.
     const isReclaimed = next !== undefined &&
       // The clock may have been set back in between.
-      (Math.abs(next.atMs - atMs) >= claimMs || atMs + (durationMs ?? 0) >= next.atMs);
+      (Math.abs(next.atMs - atMs) >= history.limits.claimMs || atMs + (durationMs ?? 0) >= next.atMs);
     const isSpentCorrect = outcome === "refused" || outcome === "lost"
       ? spent
       : status !== 503 || !spent || isReclaimed;
     if (!isSpentCorrect) {
       return [`${eventId}: attempt ${number} (${outcome}, ${status}) has a wrong spent, ${spent}`];
     }
-    if (next === undefined || isReclaimed || outcome !== "refused" || history === null) return [];
+    if (next === undefined || isReclaimed || outcome !== "refused" || isReplayed) return [];
     const times = all.slice(0, index + 1).filter((one) => one.spent).length;
     const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
     const leastMs = Math.max(backoffMs, status === 424 && !history.hasActions ? retryAfterMs : 0);
     const waitedMs = next.atMs - atMs - (durationMs ?? 0);
     // A clock step ends leases, so that an attempt may be settled after the next one has started.
     const isNearClockStep = history.clockSteps.some(({ toMs }) =>
-      Math.abs(next.atMs - databaseTime(history, toMs)) < leaseMs
+      Math.abs(next.atMs - databaseTime(history, toMs)) < leaseMs(history)
     );
     if (isNearClockStep) return [];
     // Stored times are rounded to milliseconds.
