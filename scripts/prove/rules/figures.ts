@@ -11,6 +11,7 @@ import {
   disruptions,
   outages,
   overlapsAny,
+  restarts,
   type Rules,
   seconds,
   spansWithoutCommit,
@@ -46,24 +47,24 @@ export const figureRules: Rules = {
 
   /** SPEC, Intake health: `store_writable` and `ok` report soon whether commits succeed; `pending` and `dead` match the tables. */
   health: (history) => {
-    const { healthChecks, performed, repairedAtMs } = history;
+    const { healthChecks, repairedAtMs } = history;
     const spans = spansWithoutCommit(history);
     const causes = disruptions(history);
     const outageSteps = outages(history);
     // A stopped process cannot detect failed commits.
     const stops = causes.filter(({ kind }) => kind === "stop" || kind.startsWith("kill"));
-    const ends = performed.filter(({ kind }) => kind === "terminate");
+    const restarted = restarts(history);
     const found = healthChecks.flatMap(({ node, sentAtMs, doneAtMs, status, health }) => {
       if (health === null) return [];
       const { ok, store_writable: isWritable } = health;
       const hasFailed = spans.some(({ fromMs, toMs, canceledAtMs = fromMs }) =>
         sentAtMs > canceledAtMs + healthDelayMaxMs && doneAtMs < toMs
       ) && !overlapsAny(stops, { fromMs: sentAtMs - healthDelayMaxMs, toMs: doneAtMs, node });
-      const isUndisturbed = !overlapsAny(outageSteps, { fromMs: sentAtMs, toMs: doneAtMs }) &&
+      const span = { fromMs: sentAtMs, toMs: doneAtMs };
+      const isUndisturbed = !overlapsAny(outageSteps, span) && !overlapsAny(restarted, { ...span, node }) &&
         wasResponsiveBefore(history, doneAtMs);
-      const isStopping = overlapsAny(ends, { fromMs: sentAtMs, toMs: doneAtMs, node });
       const isWrong = isWritable && hasFailed || !isWritable && isUndisturbed || ok !== (status === 200) ||
-        isUndisturbed && !isStopping && ok !== isWritable;
+        isUndisturbed && ok !== isWritable;
       return isWrong
         ? [`service ${node} reports ${status}, ok ${ok}, store_writable ${isWritable}, ${seconds(sentAtMs)}`]
         : [];

@@ -19,6 +19,7 @@ import {
   disruptions,
   outages,
   overlapsAny,
+  restarts,
   type Rules,
   seconds,
   wasResponsiveBefore,
@@ -47,15 +48,13 @@ export const responseRules: Rules = {
   /** SPEC, Errors, 503: requests get 503 or no response only during a fault or shortly after it. */
   accepting: (history) => {
     const causes = outages(history);
+    const ends = restarts(history);
     return history.exchanges.filter((one) => {
       const isRefused = one.response?.status === 503 || one.response === null && one.kind !== "cut_short";
       if (!isRefused) return false;
-      if (overlapsAny(causes, { fromMs: one.sentAtMs, toMs: one.doneAtMs })) return false;
-      // After a clean exit, connections are refused until the next process listens.
-      return wasResponsiveBefore(history, one.doneAtMs) &&
-        !history.performed.some(({ kind, node, fromMs, toMs }) =>
-          kind === "terminate" && node === one.node && one.doneAtMs >= fromMs && one.sentAtMs <= toMs + 500
-        );
+      const span = { fromMs: one.sentAtMs, toMs: one.doneAtMs };
+      return !overlapsAny(causes, span) && !overlapsAny(ends, { ...span, node: one.node }) &&
+        wasResponsiveBefore(history, one.doneAtMs);
     }).map(describe);
   },
 

@@ -38,10 +38,19 @@ export function disruptions({ performed }: History): PerformedStep[] {
 
 /** Returns the steps that excuse failures, each extended until the service must accept posts again. */
 export function outages(history: History): PerformedStep[] {
-  return disruptions(history).map((one) => {
-    const next = history.heartbeats.findIndex((atMs) => atMs > one.toMs);
-    return { ...one, toMs: next < 0 ? Infinity : history.heartbeats[next + heartbeatsToRecover] ?? Infinity };
-  });
+  return disruptions(history).map((one) => ({ ...one, toMs: recoveredAtMs(history, one.toMs) }));
+}
+
+/** Returns the clean restarts of a service process, each extended until it must accept posts again. */
+export function restarts(history: History): PerformedStep[] {
+  return history.performed.filter(({ kind }) => kind === "terminate")
+    .map((one) => ({ ...one, toMs: recoveredAtMs(history, one.toMs) }));
+}
+
+/** Returns when the service must have recovered from what ended at `endedAtMs`. */
+function recoveredAtMs({ heartbeats }: History, endedAtMs: number): number {
+  const next = heartbeats.findIndex((atMs) => atMs > endedAtMs);
+  return next < 0 ? Infinity : heartbeats[next + heartbeatsToRecover] ?? Infinity;
 }
 
 /** Whether the machine was fast enough right before `atMs` that, without a fault, the service must be writable. */
