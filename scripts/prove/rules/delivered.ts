@@ -142,7 +142,12 @@ export const deliveryRules: Rules = {
       ({ eventId }) => eventId,
     );
     const found = repeated(history, ["customer", "chat", "mail"], {
-      causes: history.performed.filter(({ kind }) => /^(actions|downstream|day_passes)/.test(kind)),
+      causes: history.performed.filter(({ kind }) => /^(actions|downstream|day_passes)/.test(kind)).map((
+        one,
+      ) =>
+        // A clock step ends the claims of sends in flight.
+        one.kind === "day_passes" ? { ...one, toMs: one.toMs + history.limits.sendMs } : one
+      ),
       isLate: ({ eventId, atMs }) =>
         (late.get(eventId) ?? []).some((attempt) => {
           const afterMs = databaseTime(history, atMs) - attempt.atMs;
