@@ -207,8 +207,12 @@ export const deliveryRules: Rules = {
 
 /** DECISIONS, Delivery: after a refusal, an event waits for its backoff; a 503 spends no attempt. */
 function scheduleErrors(all: readonly StoredAttempt[], history: History, isReplayed: boolean): string[] {
+  const stepsMs = history.clockSteps.map(({ toMs }) => databaseTime(history, toMs));
   return all.flatMap(({ eventId, number, atMs, durationMs, outcome, status, spent }, index) => {
     const [next] = all.slice(index + 1);
+    // A clock step ends leases, so that an attempt may be settled after the next one has been claimed.
+    const isNearClockStep = next !== undefined &&
+      stepsMs.some((stepMs) => Math.abs(next.atMs - stepMs) < leaseMs(history));
     // An attempt whose lease expired is lost and stays spent, and the next one does not wait for its response. If it is
     // recorded late, its time is that of the record less its duration.
     const isReclaimed = next !== undefined &&
@@ -216,20 +220,17 @@ function scheduleErrors(all: readonly StoredAttempt[], history: History, isRepla
       (Math.abs(next.atMs - atMs) >= history.limits.claimMs || atMs + (durationMs ?? 0) >= next.atMs);
     const isSpentCorrect = outcome === "refused" || outcome === "lost"
       ? spent
-      : status !== 503 || !spent || isReclaimed;
+      : status !== 503 || !spent || isReclaimed || isNearClockStep;
     if (!isSpentCorrect) {
       return [`${eventId}: attempt ${number} (${outcome}, ${status}) has a wrong spent, ${spent}`];
     }
-    if (next === undefined || isReclaimed || outcome !== "refused" || isReplayed) return [];
+    if (next === undefined || isReclaimed || isNearClockStep || outcome !== "refused" || isReplayed) {
+      return [];
+    }
     const times = all.slice(0, index + 1).filter((one) => one.spent).length;
     const backoffMs = Math.min(1_000, 100 * 3 ** (times - 1)) / 2;
     const leastMs = Math.max(backoffMs, status === 424 && !history.hasActions ? retryAfterMs : 0);
     const waitedMs = next.atMs - atMs - (durationMs ?? 0);
-    // A clock step ends leases, so that an attempt may be settled after the next one has started.
-    const isNearClockStep = history.clockSteps.some(({ toMs }) =>
-      Math.abs(next.atMs - databaseTime(history, toMs)) < leaseMs(history)
-    );
-    if (isNearClockStep) return [];
     // Stored times are rounded to milliseconds.
     return waitedMs >= 0 && waitedMs < leastMs - 2
       ? [
