@@ -6,7 +6,7 @@
  */
 
 import type { refusals } from "./leads.ts";
-import type { DeliveryLimits } from "./plan.ts";
+import type { DeliveryLimits } from "./delivery_limits.ts";
 
 /** A kind of post that can be stored. */
 export type PostKind = "lead" | "form" | "trapped_form" | "spam_form";

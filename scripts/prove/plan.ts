@@ -105,21 +105,6 @@ const freezeDuration = [200, 3_000] as const;
 const behaviorDuration = [1_000, 5_000] as const;
 const actionsKinds: readonly Kind[] = ["actions_kill", "actions_stop"];
 
-/** The time limits of an effect, of a send and of a claim of an event. */
-export interface DeliveryLimits {
-  readonly effectMs: number;
-  readonly sendMs: number;
-  readonly claimMs: number;
-}
-/**
- * Returns the time limits of a round. With the actions process they are longer, because the model expects that each effect
- * succeeds the first time, and an email takes a second on a machine that is busy with other tests.
- */
-export const limitsOf = ({ hasActions }: Pick<Plan, "hasActions">): DeliveryLimits =>
-  hasActions
-    ? { effectMs: 6_000, sendMs: 12_500, claimMs: 28_000 }
-    : { effectMs: 1_200, sendMs: 2_500, claimMs: 7_000 };
-
 /** Derives a plan from a seed. */
 export function makePlan(options: PlanOptions): Plan {
   const random = seededRandom(options.seed);

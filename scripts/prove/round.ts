@@ -8,12 +8,13 @@
 import { Callers } from "./callers.ts";
 import { Client } from "./client.ts";
 import { nowMs, pause, waitFor } from "./clock.ts";
+import { limitsOf } from "./delivery_limits.ts";
 import { perform } from "./faults.ts";
 import { type History, membersOf } from "./history.ts";
 import { OperatorRun } from "./operators/operator_run.ts";
 import { post, work } from "./operators/operators.ts";
 import { prepare } from "./operators/preparation.ts";
-import { limitsOf, type Plan } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import { heartbeatsToRecover } from "./rules/rule.ts";
 import { awaitReport, daysOf, readCounts, readTables } from "./tables.ts";
 import { attemptsMax, TestEnv, type TestEnvOptions } from "./test_env.ts";
