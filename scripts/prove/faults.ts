@@ -102,7 +102,7 @@ const faults: Partial<Record<Kind, Fault>> = {
   standby_lost: ({ testEnv }, forMs) =>
     withServerSetting(testEnv, ["synchronous_standby_names", "gone"], async (fromMs) => {
       let hasWaited = false;
-      // Canceling a wait leaves a local commit, which must not be acknowledged. The first waits are those of earlier posts,
+      // Canceling a wait leaves a local commit, which must not be acknowledged. The first ones are from earlier posts,
       // so this cancels several times, and at once, because the service refuses posts after a missed heartbeat.
       for (let cancelled = 0; cancelled < cancelsCount; cancelled += 1) {
         await pause(cancelEveryMs);
